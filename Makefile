@@ -1,0 +1,42 @@
+# `make demo` and `make test` do everything, set-up included; `make setup` does the set-up alone.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+SUDO   := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
+JOBS   ?= 2
+
+.PHONY: setup demo test lint bench-quick clean icarus
+
+setup: icarus $(READY)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "setup: Python must be 3.11 or newer, not $$($(PYTHON) --version 2>&1); set PYTHON=python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	  { echo "setup: python3-venv is missing; install it with your system's packages"; exit 1; }
+	@echo "setup: installing the Python packages into $(VENV)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade "setuptools>=68" wheel
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[dev]"
+	@touch $@
+
+icarus:
+	@command -v iverilog >/dev/null || { \
+	  echo "setup: installing Icarus Verilog from the system's packages"; \
+	  { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq iverilog >/dev/null; } || \
+	  { echo "setup: Icarus Verilog could not be installed; install the package 'iverilog' by hand"; exit 1; }; }
+
+demo: setup
+	@$(BIN)/python -m bench.demo
+
+test: setup lint
+	@$(BIN)/python -m pytest -q -n $(JOBS)
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
