@@ -1,0 +1,1 @@
+"""Boards by name; imported as scm_hw.boards."""

@@ -1,0 +1,1 @@
+"""What a build writes: Verilog, test bench, board top, Vivado scripts."""

@@ -1,0 +1,31 @@
+"""Errors that a user can cause. Each message says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+
+class ScmError(Exception):
+    """Base of all errors that the command line prints as one line."""
+
+
+class ModelFileError(ScmError):
+    """The model file can't be read, or breaks a rule of its schema."""
+
+
+class UnsupportedModelError(ScmError):
+    """The model is valid, but hardware can't take it."""
+
+
+class OptionError(ScmError):
+    """An option, alone or together with others, can't be met."""
+
+
+class FitError(ScmError):
+    """The design doesn't fit the device."""
+
+
+class ToolError(ScmError):
+    """An external tool is missing, failed, or hung."""
+
+
+class MismatchError(ScmError):
+    """A simulation gave other integers, or other cycles, than the interpreter."""

@@ -1,0 +1,1 @@
+"""The integer-exact program: named operations on integers, and what they mean."""

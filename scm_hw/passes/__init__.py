@@ -1,0 +1,1 @@
+"""Rewrites of a Program that keep its integers."""

@@ -1,0 +1,1 @@
+"""Synthesis figures and the report of a build."""

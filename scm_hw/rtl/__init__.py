@@ -1,0 +1,1 @@
+"""From a scheduled Program to Amaranth."""

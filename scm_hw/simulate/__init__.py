@@ -1,0 +1,1 @@
+"""Checks of the emitted design against the interpreter."""

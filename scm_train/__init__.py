@@ -1,0 +1,1 @@
+"""Stochastic configuration machines: learners that end in a model file."""

@@ -1,0 +1,19 @@
+"""Errors that a user can cause. Each message says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+
+class ScmTrainError(ValueError):
+    """Base of all errors that the command line prints as one line."""
+
+
+class DataError(ScmTrainError):
+    """The training data can't be read, or can't be learnt from."""
+
+
+class ParameterError(ScmTrainError):
+    """A parameter, alone or together with others, breaks a rule."""
+
+
+class ModelFileError(ScmTrainError):
+    """The model file can't be read or written."""

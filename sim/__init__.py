@@ -1,0 +1,1 @@
+"""cocotb coroutines and their runner; imported as scm_hw.sim."""

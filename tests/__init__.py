@@ -1,0 +1,1 @@
+"""Tests, one file for each module."""
