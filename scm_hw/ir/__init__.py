@@ -1,1 +1,53 @@
-"""The integer-exact program: named operations on integers, and what they mean."""
+"""The integer-exact program: named operations on integers, and what they mean.
+
+A `Program` is a straight line of immutable operations, each of which yields one integer per sample.
+`print(program)` shows it; `ranges` bounds every value; `verify` checks the rules; `scm_hw.interp`
+runs it.
+"""
+
+from scm_hw.ir.ops import (
+    Argmax,
+    AtLeast,
+    Concat,
+    Constant,
+    Exceeds,
+    Field,
+    Input,
+    Op,
+    Product,
+    Ref,
+    Sum,
+    Table,
+    Xor,
+    operands,
+    with_operands,
+)
+from scm_hw.ir.program import Builder, Program, describe
+from scm_hw.ir.ranges import Range, range_of, ranges
+from scm_hw.ir.verify import BrokenProgram, verify
+
+__all__ = [
+    "Argmax",
+    "AtLeast",
+    "BrokenProgram",
+    "Builder",
+    "Concat",
+    "Constant",
+    "Exceeds",
+    "Field",
+    "Input",
+    "Op",
+    "Product",
+    "Program",
+    "Range",
+    "Ref",
+    "Sum",
+    "Table",
+    "Xor",
+    "describe",
+    "operands",
+    "range_of",
+    "ranges",
+    "verify",
+    "with_operands",
+]

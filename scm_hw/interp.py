@@ -1,0 +1,208 @@
+"""Runs a Program in NumPy: the meaning that all hardware must equal.
+
+Rows go through in blocks that stay in the cache. Sums over the same operands (the nodes of a layer)
+become one matrix product, in floating point only where every partial sum is exact in it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.ir import (
+    Argmax,
+    AtLeast,
+    Concat,
+    Constant,
+    Exceeds,
+    Field,
+    Input,
+    Op,
+    Product,
+    Program,
+    Range,
+    Ref,
+    Sum,
+    Table,
+    Xor,
+    operands,
+    ranges,
+)
+
+Integers = NDArray[np.int64]
+
+BLOCK_ROWS = 4096
+# Below this many operands a plain loop beats gathering them into a matrix.
+MATRIX_OPERANDS = 9
+EXACT_FLOAT64 = 1 << 53
+
+
+def interpret(program: Program, inputs: NDArray[np.integer]) -> Integers:
+    """The outputs of a program, one row for each row of `inputs` (columns as `program.inputs`)."""
+    rows = np.ascontiguousarray(np.atleast_2d(inputs), dtype=np.int64)
+    _check_inputs(program, rows)
+    plan = _Plan(program, keep=())
+    blocks = [
+        np.stack([values[r] for r in program.outputs], axis=1) for values in plan.run_blocks(rows)
+    ]
+    return np.concatenate(blocks) if blocks else np.empty((0, len(program.outputs)), np.int64)
+
+
+def trace(
+    program: Program, inputs: NDArray[np.integer], refs: Iterable[Ref]
+) -> dict[Ref, Integers]:
+    """The values of chosen references, one per row: what a simulation's probes are compared with."""
+    rows = np.ascontiguousarray(np.atleast_2d(inputs), dtype=np.int64)
+    _check_inputs(program, rows)
+    wanted = tuple(refs)
+    parts = list(_Plan(program, keep=wanted).run_blocks(rows))
+    return {r: np.concatenate([values[r] for values in parts]) for r in wanted}
+
+
+def _check_inputs(program: Program, rows: Integers) -> None:
+    if rows.ndim != 2 or rows.shape[1] != len(program.inputs):
+        raise ValueError(f"inputs must have {len(program.inputs)} columns, not shape {rows.shape}")
+    for column, op in enumerate(program.input_ops()):
+        values = rows[:, column]
+        if values.size and (values.min() < op.low or values.max() > op.high):
+            raise ValueError(
+                f"input {op.name!r} must be in [{op.low}, {op.high}], "
+                f"not [{values.min()}, {values.max()}]"
+            )
+
+
+class _Plan:
+    """When to compute what, worked out once for all blocks."""
+
+    def __init__(self, program: Program, keep: tuple[Ref, ...]) -> None:
+        self.program = program
+        self.known = ranges(program)
+        self.groups = _matrix_groups(program, self.known)
+        self.last_use = _last_uses(program, keep)
+
+    def run_blocks(self, rows: Integers) -> Iterable[dict[Ref, Integers]]:
+        for start in range(0, len(rows), BLOCK_ROWS):
+            yield self._run(rows[start : start + BLOCK_ROWS])
+
+    def _run(self, rows: Integers) -> dict[Ref, Integers]:
+        columns = dict(zip(self.program.inputs, rows.T, strict=True))
+        values: dict[Ref, Integers] = {}
+        for ref, op in self.program:
+            if ref in values:
+                pass
+            elif ref in columns:
+                values[ref] = np.ascontiguousarray(columns[ref])
+            elif ref in self.groups:
+                members, matrix = self.groups[ref]
+                _run_group(self.program, members, matrix, values)
+            else:
+                values[ref] = _evaluate(op, values, len(rows))
+            for dead in self.last_use[ref]:
+                values.pop(dead, None)
+        return values
+
+
+def _matrix_groups(
+    program: Program, known: list[Range]
+) -> dict[Ref, tuple[list[Ref], NDArray[np.float64]]]:
+    """Sums over equal operands, by the first of them, with their weights as a matrix."""
+    by_operands: dict[tuple[Ref, ...], list[Ref]] = defaultdict(list)
+    for ref, op in program:
+        if isinstance(op, Sum) and len(op.operands) >= MATRIX_OPERANDS and _exact(op, known):
+            by_operands[op.operands].append(ref)
+    groups = {}
+    for members in by_operands.values():
+        weights = [op.weights for r in members if isinstance(op := program.ops[r], Sum)]
+        groups[members[0]] = (members, np.array(weights, dtype=np.float64).T)
+    return groups
+
+
+def _exact(op: Sum, known: list[Range]) -> bool:
+    reach = sum(
+        abs(w) * max(abs(known[r].low), abs(known[r].high))
+        for r, w in zip(op.operands, op.weights, strict=True)
+    )
+    return reach < EXACT_FLOAT64
+
+
+def _run_group(
+    program: Program,
+    members: list[Ref],
+    matrix: NDArray[np.float64],
+    values: dict[Ref, Integers],
+) -> None:
+    first = program.ops[members[0]]
+    assert isinstance(first, Sum)
+    stacked = np.stack([values[r] for r in first.operands], axis=1).astype(np.float64)
+    sums = (stacked @ matrix).astype(np.int64)
+    for column, ref in enumerate(members):
+        op = program.ops[ref]
+        assert isinstance(op, Sum)
+        values[ref] = sums[:, column] + op.constant
+
+
+def _last_uses(program: Program, keep: tuple[Ref, ...]) -> list[list[Ref]]:
+    """For each reference, the values that nobody reads after it."""
+    last = {}
+    for ref, op in program:
+        last[ref] = ref
+        for used in operands(op):
+            last[used] = ref
+    dying: list[list[Ref]] = [[] for _ in program.ops]
+    kept = {*program.outputs, *keep}
+    for used, ref in last.items():
+        if used not in kept:
+            dying[ref].append(used)
+    return dying
+
+
+def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
+    match op:
+        case Input():
+            raise AssertionError(f"input {op.name!r} was not supplied")
+        case Constant():
+            return np.full(rows, op.value, dtype=np.int64)
+        case Exceeds():
+            value = values[op.value]
+            return (value > op.bound if op.strict else value >= op.bound).astype(np.int64)
+        case AtLeast():
+            return (values[op.value] >= op.bound).astype(np.int64)
+        case Field():
+            return (values[op.value] >> op.offset) & ((1 << op.width) - 1)
+        case Xor():
+            return values[op.left] ^ values[op.right]
+        case Sum():
+            return _weighted_sum(op, values, rows)
+        case Product():
+            return values[op.left] * values[op.right]
+        case Concat():
+            return _concatenate(op, values, rows)
+        case Table():
+            return np.asarray(op.contents, dtype=np.int64)[values[op.index]]
+        case Argmax():
+            stacked: Integers = np.stack([values[r] for r in op.operands], axis=1)
+            return stacked.argmax(axis=1).astype(np.int64)
+
+
+def _weighted_sum(op: Sum, values: dict[Ref, Integers], rows: int) -> Integers:
+    total = np.full(rows, op.constant, dtype=np.int64)
+    for ref, weight in zip(op.operands, op.weights, strict=True):
+        if weight == 1:
+            total += values[ref]
+        elif weight == -1:
+            total -= values[ref]
+        else:
+            total += weight * values[ref]
+    return total
+
+
+def _concatenate(op: Concat, values: dict[Ref, Integers], rows: int) -> Integers:
+    word = np.zeros(rows, dtype=np.int64)
+    shift = 0
+    for ref, width in zip(op.operands, op.widths, strict=True):
+        word |= values[ref] << shift
+        shift += width
+    return word

@@ -1,0 +1,139 @@
+"""The operations of a Program.
+
+Every operation yields one integer per sample. Operands are references: indices of earlier
+operations in `Program.ops`. An operation is immutable and says nothing of widths, time or gates;
+those follow from ranges (`scm_hw.ir.ranges`) and from the schedule (`scm_hw.passes.schedule`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+Ref = int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Input(_Named):
+    """An integer from outside, in [low, high]."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(_Named):
+    """Always `value`."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exceeds(_Named):
+    """1 where `value > bound` (or `>=`, unless strict), else 0. The bound is real."""
+
+    value: Ref
+    bound: float
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast(_Named):
+    """1 where `value >= bound`, else 0."""
+
+    value: Ref
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Field(_Named):
+    """`width` bits of a non-negative value, from bit `offset` up."""
+
+    value: Ref
+    offset: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Xor(_Named):
+    """Bitwise exclusive or of two non-negative values."""
+
+    left: Ref
+    right: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(_Named):
+    """`constant + sum of weight * operand`."""
+
+    operands: tuple[Ref, ...]
+    weights: tuple[int, ...]
+    constant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Product(_Named):
+    """`left * right`."""
+
+    left: Ref
+    right: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Concat(_Named):
+    """Non-negative values side by side, the first in the lowest bits; `widths[i]` bits for each."""
+
+    operands: tuple[Ref, ...]
+    widths: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table(_Named):
+    """`contents[index]`; the index is never outside."""
+
+    index: Ref
+    contents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Argmax(_Named):
+    """The position of the largest operand, the first of them where several are equal."""
+
+    operands: tuple[Ref, ...]
+
+
+Op = Input | Constant | Exceeds | AtLeast | Field | Xor | Sum | Product | Concat | Table | Argmax
+
+
+def operands(op: Op) -> tuple[Ref, ...]:
+    """What an operation reads, in order, repeated where it is read twice."""
+    match op:
+        case Input() | Constant():
+            return ()
+        case Exceeds() | AtLeast() | Field():
+            return (op.value,)
+        case Table():
+            return (op.index,)
+        case Xor() | Product():
+            return (op.left, op.right)
+        case Sum() | Concat() | Argmax():
+            return op.operands
+
+
+def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
+    """The same operation on other operands, given in the order of `operands`."""
+    match op:
+        case Input() | Constant():
+            return op
+        case Exceeds() | AtLeast() | Field():
+            return replace(op, value=refs[0])
+        case Table():
+            return replace(op, index=refs[0])
+        case Xor() | Product():
+            return replace(op, left=refs[0], right=refs[1])
+        case Sum() | Concat() | Argmax():
+            return replace(op, operands=refs)

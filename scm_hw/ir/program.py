@@ -1,0 +1,119 @@
+"""A Program: operations in order, and which of them are the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from scm_hw.ir.ops import (
+    Argmax,
+    AtLeast,
+    Concat,
+    Constant,
+    Exceeds,
+    Field,
+    Input,
+    Op,
+    Product,
+    Ref,
+    Sum,
+    Table,
+    Xor,
+    operands,
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """The integer-exact meaning of a machine.
+
+    `ops[r]` defines the value of reference `r` from earlier references only. Inputs arrive packed
+    in the order of `inputs`, the first in the lowest bits; outputs leave the same way.
+    """
+
+    ops: tuple[Op, ...]
+    inputs: tuple[Ref, ...]
+    outputs: tuple[Ref, ...]
+
+    def __iter__(self) -> Iterator[tuple[Ref, Op]]:
+        return iter(enumerate(self.ops))
+
+    def __str__(self) -> str:
+        lines = [f"%{ref} = {describe(op)}" for ref, op in self]
+        lines.append("return " + ", ".join(f"%{ref}" for ref in self.outputs))
+        return "\n".join(lines)
+
+    def uses(self) -> list[int]:
+        """How often each reference is read, outputs included."""
+        count = [0] * len(self.ops)
+        for op in self.ops:
+            for ref in operands(op):
+                count[ref] += 1
+        for ref in self.outputs:
+            count[ref] += 1
+        return count
+
+    def input_ops(self) -> list[Input]:
+        """The inputs in the order in which they are packed."""
+        found = [self.ops[ref] for ref in self.inputs]
+        return [op for op in found if isinstance(op, Input)]
+
+
+@dataclass
+class Builder:
+    """Collects operations; equal operations on equal operands become one."""
+
+    ops: list[Op] = field(default_factory=list)
+    _seen: dict[Op, Ref] = field(default_factory=dict)
+
+    def add(self, op: Op) -> Ref:
+        """The reference of `op`, new or already there. The first name given stays."""
+        key = op if isinstance(op, Input) else replace(op, name="")
+        ref = self._seen.get(key)
+        if ref is None:
+            ref = len(self.ops)
+            self.ops.append(op)
+            self._seen[key] = ref
+        return ref
+
+    def program(self, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]) -> Program:
+        return Program(tuple(self.ops), inputs, outputs)
+
+
+def describe(op: Op) -> str:
+    """One operation as a person reads it."""
+    text = _describe(op)
+    return f"{text}  # {op.name}" if op.name else text
+
+
+def _describe(op: Op) -> str:
+    match op:
+        case Input():
+            return f"input [{op.low}, {op.high}]"
+        case Constant():
+            return f"constant {op.value}"
+        case Exceeds():
+            return f"%{op.value} {'>' if op.strict else '>='} {op.bound!r}"
+        case AtLeast():
+            return f"%{op.value} >= {op.bound}"
+        case Field():
+            return f"%{op.value}[{op.offset}:{op.offset + op.width}]"
+        case Xor():
+            return f"%{op.left} ^ %{op.right}"
+        case Sum():
+            return "sum " + _terms(op)
+        case Product():
+            return f"%{op.left} * %{op.right}"
+        case Concat():
+            return "concat " + ", ".join(
+                f"%{r}:{w}" for r, w in zip(op.operands, op.widths, strict=True)
+            )
+        case Table():
+            return f"table %{op.index} of {list(op.contents)}"
+        case Argmax():
+            return "argmax " + ", ".join(f"%{r}" for r in op.operands)
+
+
+def _terms(op: Sum) -> str:
+    terms = [f"{w:+d}*%{r}" for r, w in zip(op.operands, op.weights, strict=True)]
+    return " ".join([*terms, f"{op.constant:+d}"])

@@ -1,0 +1,133 @@
+"""The least and greatest value of every operation, and the bits that hold them.
+
+The bounds are sound for every input, so hardware built to these widths can't overflow. They are
+exact wherever the operands of a sum are independent of each other.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from scm_hw.ir.ops import (
+    Argmax,
+    AtLeast,
+    Concat,
+    Constant,
+    Exceeds,
+    Field,
+    Input,
+    Op,
+    Product,
+    Ref,
+    Sum,
+    Table,
+    Xor,
+)
+from scm_hw.ir.program import Program
+
+
+class Range(NamedTuple):
+    """An interval of integers, both ends included."""
+
+    low: int
+    high: int
+
+    @property
+    def signed(self) -> bool:
+        return self.low < 0
+
+    @property
+    def width(self) -> int:
+        """Bits of the narrowest word, two's complement where negative; at least 1."""
+        if self.signed:
+            return max((-self.low - 1).bit_length(), max(self.high, 0).bit_length()) + 1
+        return max(self.high.bit_length(), 1)
+
+
+def ranges(program: Program) -> list[Range]:
+    """The range of every reference of a program."""
+    known: list[Range] = []
+    for op in program.ops:
+        known.append(range_of(op, known))
+    return known
+
+
+def range_of(op: Op, known: list[Range]) -> Range:
+    """The range of one operation, given those of its operands by reference."""
+    match op:
+        case Input():
+            return Range(op.low, op.high)
+        case Constant():
+            return Range(op.value, op.value)
+        case Exceeds():
+            return _bit_range(known[op.value], _first_above(op.bound, op.strict))
+        case AtLeast():
+            return _bit_range(known[op.value], op.bound)
+        case Field():
+            return _field_range(known[op.value], op)
+        case Xor():
+            bits = max(known[op.left].high.bit_length(), known[op.right].high.bit_length())
+            return Range(0, (1 << bits) - 1)
+        case Sum():
+            return _sum_range(op, known)
+        case Product():
+            return _product_range(known[op.left], known[op.right])
+        case Concat():
+            return _concat_range(op, known)
+        case Table():
+            index = known[op.index]
+            reachable = op.contents[index.low : index.high + 1]
+            return Range(min(reachable), max(reachable))
+        case Argmax():
+            return Range(0, _last_contender(op.operands, known))
+
+
+def _bit_range(value: Range, bound: int) -> Range:
+    return Range(int(value.low >= bound), int(value.high >= bound))
+
+
+def _first_above(bound: float, strict: bool) -> int:
+    """The least integer that a comparison with a real bound lets through."""
+    return math.floor(bound) + 1 if strict else math.ceil(bound)
+
+
+def _field_range(value: Range, op: Field) -> Range:
+    low, high = value.low >> op.offset, value.high >> op.offset
+    if low >> op.width != high >> op.width:
+        return Range(0, (1 << op.width) - 1)
+    mask = (1 << op.width) - 1
+    return Range(low & mask, high & mask)
+
+
+def _sum_range(op: Sum, known: list[Range]) -> Range:
+    low = high = op.constant
+    for ref, weight in zip(op.operands, op.weights, strict=True):
+        ends = (weight * known[ref].low, weight * known[ref].high)
+        low += min(ends)
+        high += max(ends)
+    return Range(low, high)
+
+
+def _product_range(left: Range, right: Range) -> Range:
+    corners = [a * b for a in left for b in right]
+    return Range(min(corners), max(corners))
+
+
+def _concat_range(op: Concat, known: list[Range]) -> Range:
+    low = high = shift = 0
+    for ref, width in zip(op.operands, op.widths, strict=True):
+        low |= known[ref].low << shift
+        high |= known[ref].high << shift
+        shift += width
+    return Range(low, high)
+
+
+def _last_contender(refs: tuple[Ref, ...], known: list[Range]) -> int:
+    """The last position that can win: one whose best beats the worst of all before it."""
+    last, floor = 0, known[refs[0]].low
+    for position, ref in enumerate(refs[1:], start=1):
+        if known[ref].high > floor:
+            last = position
+        floor = max(floor, known[ref].low)
+    return last

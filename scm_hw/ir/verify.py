@@ -1,0 +1,74 @@
+"""The rules that every Program keeps. Breaking one is an error of the compiler, not of its user."""
+
+from __future__ import annotations
+
+from scm_hw.ir.ops import (
+    Argmax,
+    Concat,
+    Field,
+    Input,
+    Op,
+    Sum,
+    Table,
+    Xor,
+    operands,
+)
+from scm_hw.ir.program import Program
+from scm_hw.ir.ranges import Range, ranges
+
+# Interpreters hold values in 64-bit integers and add two of them at a time.
+WIDEST = 62
+
+
+class BrokenProgram(AssertionError):
+    """A Program breaks a rule of the IR."""
+
+
+def verify(program: Program) -> None:
+    """Check order of definitions, shapes of operations, ranges of operands, inputs and outputs."""
+    for ref, op in program:
+        if any(not 0 <= r < ref for r in operands(op)):
+            raise BrokenProgram(f"%{ref} must read earlier references only: {op}")
+        _verify_shape(ref, op)
+    known = ranges(program)
+    for ref, op in program:
+        _verify_ranges(ref, op, known)
+    _verify_ends(program)
+
+
+def _verify_shape(ref: int, op: Op) -> None:
+    match op:
+        case Sum() if len(op.operands) != len(op.weights) or 0 in op.weights:
+            raise BrokenProgram(f"%{ref} must have one non-zero weight for each operand: {op}")
+        case Concat() if len(op.operands) != len(op.widths) or not op.operands:
+            raise BrokenProgram(f"%{ref} must have one width for each operand: {op}")
+        case Argmax() if not op.operands:
+            raise BrokenProgram(f"%{ref} must have operands: {op}")
+        case Field() if op.offset < 0 or op.width < 1:
+            raise BrokenProgram(f"%{ref} must take at least one bit: {op}")
+        case Input() if op.low > op.high:
+            raise BrokenProgram(f"%{ref} must have an ordered range: {op}")
+
+
+def _verify_ranges(ref: int, op: Op, known: list[Range]) -> None:
+    if known[ref].width > WIDEST:
+        raise BrokenProgram(f"%{ref} must fit {WIDEST} bits, not {known[ref].width}: {op.name}")
+    match op:
+        case Field() | Xor():
+            if any(known[r].signed for r in operands(op)):
+                raise BrokenProgram(f"%{ref} must read non-negative values: {op}")
+        case Table():
+            if known[op.index].low < 0 or known[op.index].high >= len(op.contents):
+                raise BrokenProgram(f"%{ref} must be indexed inside its contents: {op.name}")
+        case Concat():
+            for r, width in zip(op.operands, op.widths, strict=True):
+                if known[r].signed or known[r].high >> width:
+                    raise BrokenProgram(f"%{ref} must give %{r} room for its range: {op}")
+
+
+def _verify_ends(program: Program) -> None:
+    found = [ref for ref, op in program if isinstance(op, Input)]
+    if sorted(program.inputs) != found:
+        raise BrokenProgram(f"inputs must name every input once, not {program.inputs}")
+    if not program.outputs or any(not 0 <= r < len(program.ops) for r in program.outputs):
+        raise BrokenProgram(f"outputs must be references of the program, not {program.outputs}")

@@ -1,0 +1,109 @@
+"""Reads the entries of a model file without trusting any of it.
+
+Nothing is unpacked before its size is known from the headers and found acceptable, and an entry that
+would need pickle is refused, so a file can neither run code nor exhaust memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from scm_hw.errors import ModelFileError
+
+MAX_ENTRIES = 4096
+MAX_ENTRY_BYTES = 1 << 28
+MAX_TOTAL_BYTES = 1 << 29
+# A .npy header is a short text; a long one is an attempt on the parser.
+MAX_HEADER_BYTES = 4096
+
+Array = NDArray[Any]
+
+
+def read_archive(path: str | os.PathLike[str]) -> dict[str, Array]:
+    """Every array of an .npz file, by name without `.npy`."""
+    path = Path(path)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ModelFileError(f"model file {path} must be a regular file")
+        with zipfile.ZipFile(path) as archive:
+            return _read_entries(archive, path)
+    except FileNotFoundError:
+        raise ModelFileError(f"model file {path} does not exist; check the path") from None
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise ModelFileError(f"model file {path} can't be read as .npz: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(text).split())
+
+
+def _read_entries(archive: zipfile.ZipFile, path: Path) -> dict[str, Array]:
+    entries = archive.infolist()
+    if len(entries) > MAX_ENTRIES:
+        raise ModelFileError(f"model file {path} must have at most {MAX_ENTRIES} entries")
+    total = sum(entry.file_size for entry in entries)
+    if total > MAX_TOTAL_BYTES:
+        raise ModelFileError(
+            f"model file {path} must unpack to at most {MAX_TOTAL_BYTES} bytes, not {total}"
+        )
+    arrays: dict[str, Array] = {}
+    for entry in entries:
+        name = _entry_name(entry)
+        if name in arrays:
+            raise ModelFileError(f"entry {name!r} must occur once in {path}")
+        arrays[name] = _read_entry(archive, entry, name)
+    return arrays
+
+
+def _entry_name(entry: zipfile.ZipInfo) -> str:
+    name = entry.filename
+    if not name.endswith(".npy") or not name[:-4].isidentifier() or entry.flag_bits & 1:
+        raise ModelFileError(f"entry {name!r} must be a plain .npy array; was this saved by savez?")
+    return name[:-4]
+
+
+def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Array:
+    if entry.file_size > MAX_ENTRY_BYTES:
+        raise ModelFileError(
+            f"entry {name!r} must have at most {MAX_ENTRY_BYTES} bytes, not {entry.file_size}"
+        )
+    with archive.open(entry) as stream:
+        shape, fortran, dtype = _read_header(stream, name)
+        size = 1
+        for length in shape:
+            size *= length
+        header = stream.tell()
+        if size * dtype.itemsize != entry.file_size - header:
+            raise ModelFileError(
+                f"entry {name!r} must hold {size * dtype.itemsize} bytes for shape {shape}, "
+                f"not {entry.file_size - header}"
+            )
+        data = stream.read()
+    array: Array = np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    return array.astype(dtype.newbyteorder("="))
+
+
+def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        version = npy.read_magic(stream)
+        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+        shape, fortran, dtype = read(stream, max_header_size=MAX_HEADER_BYTES)
+    except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise ModelFileError(f"entry {name!r} must have a .npy header of version 1 or 2") from None
+    if dtype.hasobject:
+        raise ModelFileError(f"entry {name!r} must hold numbers, not pickled objects")
+    if any(length < 0 for length in shape):
+        raise ModelFileError(f"entry {name!r} must have lengths of at least 0, not shape {shape}")
+    if dtype.itemsize == 0 or dtype.fields is not None or dtype.subdtype is not None:
+        raise ModelFileError(f"entry {name!r} must hold plain numbers, not {dtype}")
+    return shape, fortran, dtype
