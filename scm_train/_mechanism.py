@@ -83,12 +83,14 @@ class Specification:
         return self.bind_to(Domain(X, input_min, input_max, target_min, target_max, encoder))
 
     def bind_to(self, domain: Domain) -> Mechanism:
+        """What :meth:`bind` does, with its arguments in one."""
         raise NotImplementedError
 
 
 def call_mechanism(
     function: Function, X: NDArray, target_min: Floats, target_max: Floats
 ) -> Floats:
+    """Call a mechanism on raw rows, check what it returns, and normalise it to (n, m)."""
     values = np.asarray(function(X), dtype=np.float64)
     n, m = len(X), len(target_min)
     if values.shape == (n,) and m == 1:
@@ -178,6 +180,7 @@ def as_mechanism(spec: object) -> Specification:
 
 
 def chosen_inputs(inputs: Sequence[int] | None, n_features: int) -> tuple[int, ...]:
+    """Check feature numbers; None means all of them."""
     chosen = tuple(range(n_features)) if inputs is None else tuple(inputs)
     valid = all(isinstance(i, (int, np.integer)) and 0 <= i < n_features for i in chosen)
     if not chosen or not valid or len(set(chosen)) < len(chosen):

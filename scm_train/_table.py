@@ -38,7 +38,7 @@ class Table(Specification):
                 f"inputs of a table must be at most {MAX_TABLE_INPUTS}, not {len(inputs)}; "
                 "choose the most telling ones, or take a polynomial"
             )
-        points = _grid_points(self.points, len(inputs), encoder.input_bits)
+        points = _grid_points(self.points, len(inputs), domain.encoder.input_bits)
         axes = np.meshgrid(*(np.linspace(0, 1, g) for g in points), indexing="ij")
         at = self._rows_at(domain, inputs, np.stack([a.ravel() for a in axes], axis=1))
         grid = domain.p0(self.function, at).reshape(*points, -1)
