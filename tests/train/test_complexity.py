@@ -118,6 +118,12 @@ def test_sampling_agrees_with_the_grid() -> None:
     assert sampled.variation == pytest.approx(grid.variation, rel=5e-3)
 
 
+def test_extrema_on_the_faces_do_not_count_in_sampling() -> None:
+    function, gradient = cosines(1.0)
+    found = model_complexity(function, gradient, [[0, 2 * np.pi]] * 2, method="sampling")
+    assert found.extrema == 1
+
+
 def test_many_dimensions_by_sampling() -> None:
     # The paraboloid: one minimum; the integral of sum |2 x_i| over [-1, 2]^6 is 6 * 5 * 3^5.
     found = model_complexity(lambda X: (X**2).sum(axis=1), lambda X: 2 * X, [[-1, 2]] * 6)
