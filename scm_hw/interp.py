@@ -54,7 +54,7 @@ def interpret(program: Program, inputs: NDArray[np.integer]) -> Integers:
 def trace(
     program: Program, inputs: NDArray[np.integer], refs: Iterable[Ref]
 ) -> dict[Ref, Integers]:
-    """The values of chosen references, one per row: what a simulation's probes are compared with."""
+    """The values of chosen references, one per row, to compare with a simulation's probes."""
     rows = np.ascontiguousarray(np.atleast_2d(inputs), dtype=np.int64)
     _check_inputs(program, rows)
     wanted = tuple(refs)
@@ -181,7 +181,8 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
         case Concat():
             return _concatenate(op, values, rows)
         case Table():
-            return np.asarray(op.contents, dtype=np.int64)[values[op.index]]
+            contents: Integers = np.asarray(op.contents, dtype=np.int64)
+            return contents[values[op.index]]
         case Argmax():
             stacked: Integers = np.stack([values[r] for r in op.operands], axis=1)
             return stacked.argmax(axis=1).astype(np.int64)

@@ -1,1 +1,44 @@
-"""From a model file to a Program."""
+"""From a model file to a Program.
+
+`read_model` checks the file (its schema is `model_file.md`, in this folder), `choose_fixed_point`
+puts its coefficients on a binary grid, `lower` writes the Program down, and `evaluate` is the PC
+model that hardware is compared with.
+"""
+
+from scm_hw.load.fixed_point import (
+    DEFAULT_TOLERANCE,
+    FixedPoint,
+    choose_fixed_point,
+    fixed_output,
+    mechanism_words,
+    quantise,
+    rmse,
+)
+from scm_hw.load.lower import check_supported, lower
+from scm_hw.load.model import Encoder, Evaluation, Layer, Mechanism, Model
+from scm_hw.load.reader import model_from_arrays, read_model
+from scm_hw.load.reference import Activity, classes_of, codes, evaluate, normalise
+
+__all__ = [
+    "DEFAULT_TOLERANCE",
+    "Activity",
+    "Encoder",
+    "Evaluation",
+    "FixedPoint",
+    "Layer",
+    "Mechanism",
+    "Model",
+    "check_supported",
+    "choose_fixed_point",
+    "classes_of",
+    "codes",
+    "evaluate",
+    "fixed_output",
+    "lower",
+    "mechanism_words",
+    "model_from_arrays",
+    "normalise",
+    "quantise",
+    "read_model",
+    "rmse",
+]

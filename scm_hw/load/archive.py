@@ -1,7 +1,7 @@
 """Reads the entries of a model file without trusting any of it.
 
-Nothing is unpacked before its size is known from the headers and found acceptable, and an entry that
-would need pickle is refused, so a file can neither run code nor exhaust memory.
+Nothing is unpacked before its size is known from the headers and found acceptable, and an entry
+that would need pickle is refused, so a file can neither run code nor exhaust memory.
 """
 
 from __future__ import annotations
@@ -82,13 +82,15 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> 
         size = 1
         for length in shape:
             size *= length
-        header = stream.tell()
-        if size * dtype.itemsize != entry.file_size - header:
+        expected, present = size * dtype.itemsize, entry.file_size - stream.tell()
+        if expected != present:
             raise ModelFileError(
-                f"entry {name!r} must hold {size * dtype.itemsize} bytes for shape {shape}, "
-                f"not {entry.file_size - header}"
+                f"entry {name!r} must hold {expected} bytes for shape {shape}, not {present}"
             )
-        data = stream.read()
+        # Bounded: an unbounded read would inflate whatever the archive really holds.
+        data = stream.read(expected) if expected else b""
+    if len(data) != expected:
+        raise ModelFileError(f"entry {name!r} must hold {expected} bytes, not {len(data)}")
     array: Array = np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="))
 

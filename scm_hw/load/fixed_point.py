@@ -1,0 +1,255 @@
+"""Real coefficients onto one binary grid.
+
+Readout, linear weights, intercept and mechanism become integers with `frac_bits` fraction bits.
+What multiplies them (codes, and products of codes) has a finite number of fraction bits too, so
+that all sums are exact on the grid of `grid_bits` fraction bits: `y_norm = n / 2**grid_bits`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.errors import OptionError, UnsupportedModelError
+from scm_hw.load.model import Floats, Model
+from scm_hw.load.reference import Activity, classes_of, codes, evaluate
+
+Integers = NDArray[np.int64]
+
+DEFAULT_TOLERANCE = 1e-4
+MAX_FRAC_BITS = 28
+# Below this RMSE (targets span 1) the relative tolerance is taken of this instead.
+NEGLIGIBLE_RMSE = 1e-6
+# Sums are held in 64 bits by the interpreter.
+MAX_OUTPUT_BITS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """Integer coefficients, in units of the grid unless said otherwise.
+
+    `readout` is what an output gains when a hidden bit is set rather than clear; `constant` holds
+    the intercept, what the clear bits contribute, and the half step of the codes. `mechanism` is,
+    by kind: polynomial coefficients (terms, m); for a table, one integer table for each subset of
+    its inputs (multilinear coefficients), (2**t, cells..., m), in units of 2**-frac_bits.
+    """
+
+    frac_bits: int
+    grid_bits: int
+    readout: Integers
+    linear: Integers
+    constant: Integers
+    mechanism: Integers | None = None
+    word_range: Integers | None = None
+
+    @property
+    def extra_bits(self) -> int:
+        """Fraction bits that products with codes add to those of the coefficients."""
+        return self.grid_bits - self.frac_bits
+
+
+def choose_fixed_point(
+    model: Model, *, tolerance: float = DEFAULT_TOLERANCE, frac_bits: int | None = None
+) -> FixedPoint:
+    """The coarsest grid whose error on the evaluation rows is within `tolerance` of the PC model.
+
+    Regression compares RMSE, relative; a classifier may name another class on that share of rows.
+    Without evaluation rows the bound is on the worst case: half a unit for every coefficient.
+    """
+    if frac_bits is not None:
+        if not 1 <= frac_bits <= MAX_FRAC_BITS:
+            raise OptionError(f"frac bits must be in [1, {MAX_FRAC_BITS}], not {frac_bits}")
+        return quantise(model, frac_bits)
+    if not 0 < tolerance < 1:
+        raise OptionError(f"tolerance must be above 0 and below 1, not {tolerance!r}")
+    if model.evaluation is None:
+        return quantise(model, _worst_case_bits(model, tolerance))
+    return _smallest_within(model, tolerance)
+
+
+def _worst_case_bits(model: Model, tolerance: float) -> int:
+    terms = len(model.readout) + int(model.linear.any(axis=1).sum()) + 1
+    if model.mechanism.kind == "polynomial":
+        assert model.mechanism.exponents is not None
+        terms += len(model.mechanism.exponents)
+    elif model.mechanism.kind != "none":
+        terms += 2
+    return min(int(np.ceil(np.log2(terms / (2 * tolerance)))), MAX_FRAC_BITS)
+
+
+def _smallest_within(model: Model, tolerance: float) -> FixedPoint:
+    assert model.evaluation is not None
+    rows = model.evaluation
+    activity = evaluate(model, rows.inputs, rows.mechanism)
+    for frac_bits in range(1, MAX_FRAC_BITS + 1):
+        fixed = quantise(model, frac_bits)
+        exact = fixed_output(model, fixed, activity, codes(model, rows.inputs))
+        if _within(model, activity.output, exact / 2.0**fixed.grid_bits, tolerance):
+            return fixed
+    return fixed
+
+
+def _within(model: Model, pc: Floats, hardware: Floats, tolerance: float) -> bool:
+    assert model.evaluation is not None
+    if model.is_classifier:
+        return bool((classes_of(pc) != classes_of(hardware)).mean() <= tolerance)
+    target = (model.evaluation.targets - model.target_min) / (model.target_max - model.target_min)
+    rmse_pc, rmse_hw = rmse(pc, target), rmse(hardware, target)
+    return abs(rmse_hw - rmse_pc) <= tolerance * max(rmse_pc, NEGLIGIBLE_RMSE)
+
+
+def rmse(output: Floats, target: Floats) -> float:
+    """Root mean square error over all rows and outputs."""
+    return float(np.sqrt(np.mean((output - target) ** 2)))
+
+
+def quantise(model: Model, frac_bits: int) -> FixedPoint:
+    """All coefficients rounded to `frac_bits` fraction bits, on a grid where sums are exact."""
+    assert model.input_bits is not None
+    extra = _extra_bits(model)
+    on, off = _bit_values(model)
+    swing = on - off
+    scale, unit = 2.0**frac_bits, 1 << extra
+    linear = np.rint(model.linear * scale).astype(np.int64)
+    half_steps = linear.sum(axis=0) * 0.5 / (1 << model.input_bits) / scale
+    base = model.intercept + off @ model.readout + half_steps
+    fixed = FixedPoint(
+        frac_bits,
+        frac_bits + extra,
+        readout=np.rint(swing[:, None] * model.readout * scale).astype(np.int64) * unit,
+        linear=linear * (1 << max(extra - model.input_bits, 0)),
+        constant=np.rint(base * scale * unit).astype(np.int64),
+        mechanism=_quantise_mechanism(model, scale, extra),
+        word_range=_word_range(model, scale),
+    )
+    _check_width(model, fixed)
+    return fixed
+
+
+def _bit_values(model: Model) -> tuple[Floats, Floats]:
+    """What each hidden node outputs with its bit set, and with its bit clear."""
+    low = [-1.0 if layer.activation == "sign" else 0.0 for layer in model.layers]
+    off = np.repeat(low, [layer.nodes for layer in model.layers]) if low else np.empty(0)
+    return np.ones(len(off)), off
+
+
+def _extra_bits(model: Model) -> int:
+    assert model.input_bits is not None
+    needs = [model.input_bits if model.linear.any() else 0]
+    if model.mechanism.kind == "polynomial":
+        assert model.mechanism.exponents is not None
+        degree = model.mechanism.exponents.astype(int).sum(axis=1).max(initial=0)
+        needs.append(int(degree) * (model.input_bits + 1))
+    elif model.mechanism.kind == "table":
+        needs.append(sum(fraction_bits(model)))
+    return max(needs)
+
+
+def fraction_bits(model: Model) -> list[int]:
+    """`table`: fraction bits of the position inside a cell, in each direction."""
+    assert model.input_bits is not None and model.mechanism.grid is not None
+    steps = [points - 1 for points in model.mechanism.grid.shape[:-1]]
+    return [model.input_bits - (s.bit_length() - 1) + 1 for s in steps]
+
+
+def _quantise_mechanism(model: Model, scale: float, extra: int) -> Integers | None:
+    mechanism = model.mechanism
+    assert model.input_bits is not None
+    if mechanism.kind == "polynomial":
+        assert mechanism.exponents is not None and mechanism.coefficients is not None
+        degrees = mechanism.exponents.astype(np.int64).sum(axis=1)
+        unit = np.int64(1) << (extra - degrees * (model.input_bits + 1))
+        return np.rint(mechanism.coefficients * scale).astype(np.int64) * unit[:, None]
+    if mechanism.kind == "table":
+        assert mechanism.grid is not None
+        return _multilinear(np.rint(mechanism.grid * scale).astype(np.int64))
+    return None
+
+
+def _multilinear(grid: Integers) -> Integers:
+    """Finite differences of a grid: the coefficient of the product of each subset of directions."""
+    directions = grid.ndim - 1
+    tables = []
+    for subset in product((0, 1), repeat=directions):
+        table = grid
+        for axis, chosen in enumerate(subset):
+            lower = np.take(table, range(table.shape[axis] - 1), axis=axis)
+            table = np.diff(table, axis=axis) if chosen else lower
+        tables.append(table)
+    return np.stack(tables)
+
+
+def _word_range(model: Model, scale: float) -> Integers | None:
+    if model.mechanism.range is None:
+        return None
+    low, high = model.mechanism.range
+    return np.stack([np.floor(low * scale), np.ceil(high * scale)]).astype(np.int64)
+
+
+def mechanism_words(model: Model, fixed: FixedPoint, values: Floats) -> Integers:
+    """External P0 (normalised) as the words that hardware takes, saturated to their range."""
+    assert fixed.word_range is not None
+    words = np.rint(values * 2.0**fixed.frac_bits)
+    return np.clip(words, fixed.word_range[0], fixed.word_range[1]).astype(np.int64)
+
+
+def fixed_output(model: Model, fixed: FixedPoint, activity: Activity, code: Integers) -> Integers:
+    """The outputs on the grid, from hidden bits and codes: what the Program must equal."""
+    bits = (activity.hidden > 0).astype(np.int64)
+    total = bits @ fixed.readout + code @ fixed.linear + fixed.constant
+    return total + _mechanism_output(model, fixed, activity, code)
+
+
+def _mechanism_output(
+    model: Model, fixed: FixedPoint, activity: Activity, code: Integers
+) -> Integers:
+    mechanism = model.mechanism
+    if mechanism.kind == "external":
+        words = mechanism_words(model, fixed, activity.mechanism)
+        return words << fixed.extra_bits
+    if mechanism.kind == "polynomial":
+        assert mechanism.exponents is not None and fixed.mechanism is not None
+        odd = 2 * code + 1
+        terms = (odd[:, None, :] ** mechanism.exponents.astype(np.int64)[None]).prod(axis=2)
+        return terms @ fixed.mechanism
+    if mechanism.kind == "table":
+        return _table_output(model, fixed, code)
+    return np.zeros((len(code), model.outputs), np.int64)
+
+
+def _table_output(model: Model, fixed: FixedPoint, code: Integers) -> Integers:
+    assert fixed.mechanism is not None
+    inside = fraction_bits(model)
+    chosen = code[:, list(model.mechanism.inputs)]
+    shift = np.array(inside) - 1
+    cell = tuple((chosen >> shift).T)
+    position = 2 * (chosen & ((1 << shift) - 1)) + 1
+    total = np.zeros((len(code), model.outputs), np.int64)
+    for table, subset in zip(fixed.mechanism, product((0, 1), repeat=len(inside)), strict=True):
+        factor = np.where(np.array(subset), position, 1 << np.array(inside)).prod(axis=1)
+        total += factor[:, None] * table[cell]
+    return total << (fixed.extra_bits - sum(inside))
+
+
+def _check_width(model: Model, fixed: FixedPoint) -> None:
+    assert model.input_bits is not None
+    reach = np.abs(fixed.readout).sum(axis=0).astype(float) + np.abs(fixed.constant)
+    reach = reach + np.abs(fixed.linear).sum(axis=0) * 2.0**model.input_bits
+    # A product of codes is below 1 on the grid; tables and polynomials reach their coefficients.
+    mechanism = model.mechanism
+    if mechanism.coefficients is not None:
+        reach = reach + np.abs(mechanism.coefficients).sum(axis=0) * 2.0**fixed.grid_bits
+    if mechanism.grid is not None:
+        swing = 2 ** (mechanism.grid.ndim + 1) * np.abs(mechanism.grid).max()
+        reach = reach + swing * 2.0**fixed.grid_bits
+    if fixed.word_range is not None:
+        reach = reach + np.abs(fixed.word_range).max(axis=0) * 2.0**fixed.extra_bits
+    bits = int(np.ceil(np.log2(reach.max() + 1)))
+    if bits > MAX_OUTPUT_BITS:
+        raise UnsupportedModelError(
+            f"outputs must fit {MAX_OUTPUT_BITS} bits, not {bits} ({fixed.grid_bits} of them "
+            "fraction); use fewer --frac-bits, fewer input bits, or a mechanism of lower degree"
+        )
