@@ -173,7 +173,7 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
         case Field():
             return (values[op.value] >> op.offset) & ((1 << op.width) - 1)
         case Xor():
-            return values[op.left] ^ values[op.right]
+            return np.bitwise_xor.reduce([values[r] for r in op.operands])
         case Sum():
             return _weighted_sum(op, values, rows)
         case Product():

@@ -19,8 +19,9 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Input(_Named):
-    """An integer from outside, in [low, high]."""
+    """An integer from outside, in [low, high]; `position` counts inputs as they are packed."""
 
+    position: int
     low: int
     high: int
 
@@ -60,10 +61,9 @@ class Field(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Xor(_Named):
-    """Bitwise exclusive or of two non-negative values."""
+    """Bitwise exclusive or of non-negative values."""
 
-    left: Ref
-    right: Ref
+    operands: tuple[Ref, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,9 @@ def operands(op: Op) -> tuple[Ref, ...]:
             return (op.value,)
         case Table():
             return (op.index,)
-        case Xor() | Product():
+        case Product():
             return (op.left, op.right)
-        case Sum() | Concat() | Argmax():
+        case Xor() | Sum() | Concat() | Argmax():
             return op.operands
 
 
@@ -133,7 +133,7 @@ def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
             return replace(op, value=refs[0])
         case Table():
             return replace(op, index=refs[0])
-        case Xor() | Product():
+        case Product():
             return replace(op, left=refs[0], right=refs[1])
-        case Sum() | Concat() | Argmax():
+        case Xor() | Sum() | Concat() | Argmax():
             return replace(op, operands=refs)

@@ -22,6 +22,9 @@ from scm_hw.ir.ops import (
     operands,
 )
 
+# A printed table shows this many entries.
+SHOWN_ENTRIES = 16
+
 
 @dataclass(frozen=True)
 class Program:
@@ -68,7 +71,7 @@ class Builder:
 
     def add(self, op: Op) -> Ref:
         """The reference of `op`, new or already there. The first name given stays."""
-        key = op if isinstance(op, Input) else replace(op, name="")
+        key = replace(op, name="")
         ref = self._seen.get(key)
         if ref is None:
             ref = len(self.ops)
@@ -89,7 +92,7 @@ def describe(op: Op) -> str:
 def _describe(op: Op) -> str:
     match op:
         case Input():
-            return f"input [{op.low}, {op.high}]"
+            return f"input {op.position} in [{op.low}, {op.high}]"
         case Constant():
             return f"constant {op.value}"
         case Exceeds():
@@ -99,7 +102,7 @@ def _describe(op: Op) -> str:
         case Field():
             return f"%{op.value}[{op.offset}:{op.offset + op.width}]"
         case Xor():
-            return f"%{op.left} ^ %{op.right}"
+            return "xor " + ", ".join(f"%{r}" for r in op.operands)
         case Sum():
             return "sum " + _terms(op)
         case Product():
@@ -109,7 +112,7 @@ def _describe(op: Op) -> str:
                 f"%{r}:{w}" for r, w in zip(op.operands, op.widths, strict=True)
             )
         case Table():
-            return f"table %{op.index} of {list(op.contents)}"
+            return f"table %{op.index} of {_shortened(op.contents)}"
         case Argmax():
             return "argmax " + ", ".join(f"%{r}" for r in op.operands)
 
@@ -117,3 +120,10 @@ def _describe(op: Op) -> str:
 def _terms(op: Sum) -> str:
     terms = [f"{w:+d}*%{r}" for r, w in zip(op.operands, op.weights, strict=True)]
     return " ".join([*terms, f"{op.constant:+d}"])
+
+
+def _shortened(contents: tuple[int, ...]) -> str:
+    if len(contents) <= SHOWN_ENTRIES:
+        return str(list(contents))
+    shown = ", ".join(map(str, contents[:SHOWN_ENTRIES]))
+    return f"[{shown}, ... {len(contents)} entries]"

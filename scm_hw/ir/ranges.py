@@ -67,7 +67,7 @@ def range_of(op: Op, known: list[Range]) -> Range:
         case Field():
             return _field_range(known[op.value], op)
         case Xor():
-            bits = max(known[op.left].high.bit_length(), known[op.right].high.bit_length())
+            bits = max(known[r].high.bit_length() for r in op.operands)
             return Range(0, (1 << bits) - 1)
         case Sum():
             return _sum_range(op, known)

@@ -42,7 +42,7 @@ def _verify_shape(ref: int, op: Op) -> None:
             raise BrokenProgram(f"%{ref} must have one non-zero weight for each operand: {op}")
         case Concat() if len(op.operands) != len(op.widths) or not op.operands:
             raise BrokenProgram(f"%{ref} must have one width for each operand: {op}")
-        case Argmax() if not op.operands:
+        case Argmax() | Xor() if not op.operands:
             raise BrokenProgram(f"%{ref} must have operands: {op}")
         case Field() if op.offset < 0 or op.width < 1:
             raise BrokenProgram(f"%{ref} must take at least one bit: {op}")
@@ -67,8 +67,8 @@ def _verify_ranges(ref: int, op: Op, known: list[Range]) -> None:
 
 
 def _verify_ends(program: Program) -> None:
-    found = [ref for ref, op in program if isinstance(op, Input)]
-    if sorted(program.inputs) != found:
-        raise BrokenProgram(f"inputs must name every input once, not {program.inputs}")
+    found = {op.position: ref for ref, op in program if isinstance(op, Input)}
+    if program.inputs != tuple(found.get(i) for i in range(len(found))):
+        raise BrokenProgram(f"inputs must name every input once, in order, not {program.inputs}")
     if not program.outputs or any(not 0 <= r < len(program.ops) for r in program.outputs):
         raise BrokenProgram(f"outputs must be references of the program, not {program.outputs}")

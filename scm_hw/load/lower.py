@@ -68,7 +68,10 @@ class _Lowering:
 
     def program(self) -> Program:
         top = (1 << self.input_bits) - 1
-        codes = [self.build.add(Input(0, top, name=name)) for name in self.model.features]
+        codes = [
+            self.build.add(Input(i, 0, top, name=name))
+            for i, name in enumerate(self.model.features)
+        ]
         words = self._external_words()
         bits = self._hidden_bits(codes)
         outputs = [self._output(number, codes, words, bits) for number in range(self.model.outputs)]
@@ -116,7 +119,7 @@ class _Lowering:
         if encoder.kind == "binary":
             return plain
         gray = [
-            self.build.add(Xor(low, high, name=f"{name}.gray{j}"))
+            self.build.add(Xor((low, high), name=f"{name}.gray{j}"))
             for j, (low, high) in enumerate(pairwise(plain))
         ]
         return [*gray, plain[-1]]
@@ -178,9 +181,13 @@ class _Lowering:
     def _external_words(self) -> list[Ref]:
         if self.fixed.word_range is None:
             return []
+        first = len(self.model.features)
+        lows, highs = self.fixed.word_range
         return [
-            self.build.add(Input(int(low), int(high), name=f"mechanism.{target}"))
-            for target, low, high in zip(self.model.targets, *self.fixed.word_range, strict=True)
+            self.build.add(
+                Input(first + i, int(lows[i]), int(highs[i]), name=f"mechanism.{target}")
+            )
+            for i, target in enumerate(self.model.targets)
         ]
 
     def _output(self, number: int, codes: list[Ref], words: list[Ref], bits: list[Ref]) -> Ref:

@@ -1,1 +1,19 @@
-"""Checks of the emitted design against the interpreter."""
+"""Checks of the emitted design against the interpreter's integers, in three simulators."""
+
+from scm_hw.sim.model import Mismatch
+from scm_hw.sim.vectors import Probe, Vectors
+from scm_hw.simulate._amaranth import run_amaranth
+from scm_hw.simulate._process import run_tool
+from scm_hw.simulate._result import SimResult
+
+__all__ = [
+    "Mismatch",
+    "Probe",
+    "SimResult",
+    "Vectors",
+    "lint",
+    "run_amaranth",
+    "run_icarus",
+    "run_tool",
+    "run_verilator",
+]

@@ -1,0 +1,187 @@
+"""A coded feature against its signs is a function of the feature's level.
+
+All bits that a sum takes from one input, whatever their code, change only where the input crosses
+from one level to the next. Their weighted sum is one small table, addressed by the level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scm_hw.interp import trace
+from scm_hw.ir import (
+    AtLeast,
+    Concat,
+    Field,
+    Input,
+    Op,
+    Program,
+    Ref,
+    Sum,
+    Xor,
+    operands,
+)
+from scm_hw.passes.rewrite import Rewriter, rewrite
+
+# One LUT6 holds one bit of a table of this many address bits.
+MAX_LEVEL_BITS = 6
+# A table costs a LUT for each result bit; a pair of bits is as cheap to add as they are.
+MIN_GROUP = 3
+
+
+@dataclass(frozen=True)
+class Level:
+    """How the level of an input is read off, and one code that stands for each level."""
+
+    codes: tuple[int, ...]
+    offset: int = 0
+    width: int = 0
+    thresholds: tuple[int, ...] = ()
+
+    def build(self, build: Rewriter, code: Ref, name: str) -> Ref:
+        if self.width:
+            return build.add(Field(code, self.offset, self.width, name=f"{name}.level"))
+        return _thermometer_to_binary(build, code, self.thresholds, name)
+
+
+def level_tables(program: Program) -> Program:
+    """Replace groups of bits of one input, inside a sum, by a table of its level."""
+    return _LevelTables(program).run()
+
+
+class _LevelTables:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.source = _sources(program)
+        self.levels = self._find_levels()
+        self.bits = self._bit_values()
+
+    def run(self) -> Program:
+        # The visitor sees operations in the order of the old program: this counts along.
+        self.old = -1
+        return rewrite(self.program, self._visit)
+
+    def _visit(self, build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
+        self.old += 1
+        if not isinstance(op, Sum) or self.old in self.source:
+            return None
+        groups, terms = self._split(op, refs)
+        constant = op.constant
+        for code, members in groups.items():
+            shares = [weight * self.bits[old] for old, weight in members]
+            table = np.sum(shares, axis=0)
+            constant += int(table.min())
+            source = self.program.ops[code]
+            index = self.levels[code].build(build, build.add(source), source.name)
+            contents = [int(v) for v in table - table.min()]
+            # Addresses beyond the last level never occur.
+            contents += contents[-1:] * (build.ranges[index].high + 1 - len(contents))
+            name = f"{op.name}.{source.name}"
+            terms.append((build.table(index, tuple(contents), name=name), 1))
+        return build.sum(terms, constant, name=op.name) if groups else None
+
+    def _split(
+        self, op: Sum, refs: tuple[Ref, ...]
+    ) -> tuple[dict[Ref, list[tuple[Ref, int]]], list[tuple[Ref, int]]]:
+        """Groups of old bits by their input, and the terms that stay as they are."""
+        groups: dict[Ref, list[tuple[Ref, int]]] = {}
+        for old, weight in zip(op.operands, op.weights, strict=True):
+            if old in self.bits:
+                groups.setdefault(self.source[old], []).append((old, weight))
+        groups = {code: g for code, g in groups.items() if len(g) >= MIN_GROUP}
+        taken = {old for members in groups.values() for old, _ in members}
+        terms = [
+            (new, weight)
+            for old, new, weight in zip(op.operands, refs, op.weights, strict=True)
+            if old not in taken
+        ]
+        return groups, terms
+
+    def _find_levels(self) -> dict[Ref, Level]:
+        by_input: dict[Ref, list[Ref]] = {}
+        for op in self.program.ops:
+            for ref in operands(op) if isinstance(op, Sum) else ():
+                if ref in self.source and ref != self.source[ref]:
+                    by_input.setdefault(self.source[ref], []).append(ref)
+        found = {}
+        for code, bits in by_input.items():
+            level = self._level(code, sorted(set(bits)))
+            if level is not None:
+                found[code] = level
+        return found
+
+    def _level(self, code: Ref, bits: list[Ref]) -> Level | None:
+        source = self.program.ops[code]
+        assert isinstance(source, Input)
+        input_bits = source.high.bit_length()
+        lowest = min(self._lowest_bit(ref, input_bits) for ref in bits)
+        width = input_bits - lowest
+        if width <= MAX_LEVEL_BITS:
+            codes = tuple(level << lowest for level in range(1 << width))
+            return Level(codes, offset=lowest, width=width)
+        tests = [self.program.ops[ref] for ref in bits]
+        thresholds = sorted({op.bound for op in tests if isinstance(op, AtLeast)})
+        if len(thresholds) == len(tests) and len(thresholds) < 1 << MAX_LEVEL_BITS:
+            return Level((0, *thresholds), thresholds=tuple(thresholds))
+        return None
+
+    def _lowest_bit(self, ref: Ref, input_bits: int) -> int:
+        """The lowest bit of the input that a bit depends on."""
+        op = self.program.ops[ref]
+        match op:
+            case Input():
+                return 0
+            case AtLeast() if isinstance(self.program.ops[op.value], Input):
+                return min(_trailing_zeros(op.bound), input_bits - 1)
+            case Field() if isinstance(self.program.ops[op.value], Input):
+                return op.offset
+            case Xor():
+                return min(self._lowest_bit(r, input_bits) for r in op.operands)
+        return 0
+
+    def _bit_values(self) -> dict[Ref, np.ndarray]:
+        """For every bit of an input with levels, its value at each of them."""
+        values: dict[Ref, np.ndarray] = {}
+        for code, level in self.levels.items():
+            column = self.program.inputs.index(code)
+            low = [op.low for op in self.program.input_ops()]
+            rows = np.tile(np.array(low, dtype=np.int64), (len(level.codes), 1))
+            rows[:, column] = level.codes
+            mine = [r for r, s in self.source.items() if s == code and r != code]
+            values |= trace(self.program, rows, mine)
+        return values
+
+
+def _sources(program: Program) -> dict[Ref, Ref]:
+    """The one input that a comparison, field or xor depends on, where it is one."""
+    source: dict[Ref, Ref] = {}
+    for ref, op in program:
+        if isinstance(op, Input):
+            source[ref] = ref
+        elif isinstance(op, AtLeast | Field | Xor):
+            found = {source.get(r) for r in operands(op)}
+            if len(found) == 1 and None not in found:
+                source[ref] = next(s for s in found if s is not None)
+    return source
+
+
+def _trailing_zeros(value: int) -> int:
+    return (value & -value).bit_length() - 1 if value else 0
+
+
+def _thermometer_to_binary(
+    build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: str
+) -> Ref:
+    """The number of thresholds reached: bit `j` is the parity of every `2**j`-th comparison."""
+    reached = [build.add(AtLeast(code, t, name=f"{name}.ge{t}")) for t in thresholds]
+    bits = []
+    step = 1
+    while step <= len(reached):
+        every = tuple(reached[step - 1 :: step])
+        bits.append(every[0] if len(every) == 1 else build.add(Xor(every, name=f"{name}.parity")))
+        step *= 2
+    if len(bits) == 1:
+        return bits[0]
+    return build.add(Concat(tuple(bits), (1,) * len(bits), name=f"{name}.level"))

@@ -1,0 +1,102 @@
+"""What passes share: rebuilding a Program operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scm_hw.ir import (
+    Builder,
+    Constant,
+    Op,
+    Program,
+    Range,
+    Ref,
+    Sum,
+    Table,
+    operands,
+    range_of,
+    with_operands,
+)
+
+
+class Rewriter(Builder):
+    """A Builder that knows the range of what it has built."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ranges: list[Range] = []
+
+    def add(self, op: Op) -> Ref:
+        ref = super().add(op)
+        if ref == len(self.ranges):
+            self.ranges.append(range_of(op, self.ranges))
+        return ref
+
+    def constant(self, value: int) -> Ref:
+        return self.add(Constant(value))
+
+    def is_bit(self, ref: Ref) -> bool:
+        return self.ranges[ref].low >= 0 and self.ranges[ref].high <= 1
+
+    def sum(self, terms: list[tuple[Ref, int]], constant: int = 0, *, name: str = "") -> Ref:
+        """A sum in normal form: one term for each operand, constants taken out."""
+        weights: dict[Ref, int] = {}
+        for ref, weight in terms:
+            op = self.ops[ref]
+            if isinstance(op, Constant):
+                constant += weight * op.value
+            else:
+                weights[ref] = weights.get(ref, 0) + weight
+        kept = {ref: weight for ref, weight in weights.items() if weight}
+        if not kept:
+            return self.constant(constant)
+        if constant == 0 and list(kept.values()) == [1]:
+            return next(iter(kept))
+        return self.add(Sum(tuple(kept), tuple(kept.values()), constant, name=name))
+
+    def table(self, index: Ref, contents: tuple[int, ...], *, name: str = "") -> Ref:
+        """A table in normal form: looked up at once where the index is constant."""
+        low, high = self.ranges[index]
+        reachable = contents[low : high + 1]
+        if min(reachable) == max(reachable):
+            return self.constant(reachable[0])
+        if low == 0 and reachable == tuple(range(high + 1)):
+            return index
+        return self.add(Table(index, contents, name=name))
+
+
+Visit = Callable[[Rewriter, Op, tuple[Ref, ...]], Ref | None]
+
+
+def rewrite(program: Program, visit: Visit) -> Program:
+    """Rebuild a program; `visit` gives the reference that stands for an operation.
+
+    It gets the operation and its new operands, and returns None to keep the operation as it is.
+    Inputs are kept always. What nobody reads any more is left out.
+    """
+    build = Rewriter()
+    new: list[Ref] = []
+    for op in program.ops:
+        refs = tuple(new[r] for r in operands(op))
+        ref = visit(build, op, refs)
+        new.append(build.add(with_operands(op, refs)) if ref is None else ref)
+    rebuilt = build.program(
+        tuple(new[r] for r in program.inputs), tuple(new[r] for r in program.outputs)
+    )
+    return without_dead(rebuilt)
+
+
+def without_dead(program: Program) -> Program:
+    """Only what the outputs need, and the inputs."""
+    needed = {*program.inputs, *program.outputs}
+    for ref in range(len(program.ops) - 1, -1, -1):
+        if ref in needed:
+            needed.update(operands(program.ops[ref]))
+    place = {ref: i for i, ref in enumerate(sorted(needed))}
+    ops = tuple(
+        with_operands(program.ops[ref], tuple(place[r] for r in operands(program.ops[ref])))
+        for ref in place
+    )
+    return Program(
+        ops, tuple(place[r] for r in program.inputs), tuple(place[r] for r in program.outputs)
+    )

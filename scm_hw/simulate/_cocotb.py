@@ -1,0 +1,146 @@
+"""The emitted Verilog in Icarus and in Verilator, under cocotb."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scm_hw.errors import ToolError
+from scm_hw.sim import tools
+from scm_hw.sim.runner import OUTCOMES, WAVES
+from scm_hw.sim.scenario import SCENARIO_COUNT, Outcome
+from scm_hw.sim.vectors import Probe, Vectors
+from scm_hw.simulate._process import run_tool, telling_line
+from scm_hw.simulate._result import SimResult, summarise
+
+ProbeSource = Callable[[int], Sequence[Probe]]
+"""The probes of the vector with that index."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One core in one simulator."""
+
+    simulator: str
+    verilog: tuple[Path, ...]
+    top: str
+    latency: int
+    interval: int
+    seed: int
+    timeout: float
+
+    def run(
+        self, vectors: Vectors, folder: Path, *, waves: bool, probes: Sequence[Probe] | None = None
+    ) -> list[dict[str, Any]]:
+        """Build and run in `folder`; the records that the test bench left."""
+        folder.mkdir(parents=True, exist_ok=True)
+        vectors.save(folder / "vectors.txt")
+        argv = [sys.executable, "-m", "scm_hw.sim.runner", "--simulator", self.simulator]
+        argv += ["--verilog", *(str(path.resolve()) for path in self.verilog), "--top", self.top]
+        argv += ["--vectors", "vectors.txt", "--workdir", ".", "--seed", str(self.seed)]
+        argv += ["--latency", str(self.latency), "--interval", str(self.interval)]
+        if waves:
+            argv.append("--waves")
+        if probes is not None:
+            (folder / "probes.json").write_text(json.dumps([asdict(probe) for probe in probes]))
+            argv += ["--probes", "probes.json"]
+        log = folder / f"{self.simulator}.log"
+        (folder / OUTCOMES).unlink(missing_ok=True)
+        code = run_tool(argv, name=self.simulator, cwd=folder, log=log, timeout=self.timeout)
+        records = _read(folder / OUTCOMES)
+        if len(records) < (SCENARIO_COUNT if probes is None else 1):
+            raise ToolError(
+                f"{self.simulator} must finish its run, not end with code {code} "
+                f"({telling_line(log)}); see {log}"
+            )
+        return records
+
+    def waveform(self, folder: Path) -> Path:
+        return folder / WAVES[self.simulator].format(top=self.top)
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def run_icarus(
+    verilog: Path | Sequence[Path],
+    vectors: Vectors,
+    latency: int,
+    interval: int = 1,
+    *,
+    workdir: Path,
+    waves: bool = False,
+    seed: int = 0,
+    timeout: float = 600.0,
+    top: str = "scm_core",
+    probes: ProbeSource | None = None,
+) -> SimResult:
+    """Every vector through the Verilog in Icarus: outputs, latency, interval, stalls and resets.
+
+    A core that fails is run again, up to its first bad vector, for a waveform and, where `probes`
+    are given, the first stage that differs. ToolError where Icarus is missing, fails or hangs.
+    """
+    sources = (verilog,) if isinstance(verilog, Path) else tuple(verilog)
+    job = _Job("icarus", sources, top, latency, interval, seed, timeout)
+    return _run(job, vectors, workdir, waves, probes)
+
+
+def run_verilator(
+    verilog: Path | Sequence[Path],
+    vectors: Vectors,
+    latency: int,
+    interval: int = 1,
+    *,
+    workdir: Path,
+    waves: bool = False,
+    seed: int = 0,
+    timeout: float = 1200.0,
+    top: str = "scm_core",
+    probes: ProbeSource | None = None,
+) -> SimResult:
+    """As `run_icarus`, in Verilator."""
+    sources = (verilog,) if isinstance(verilog, Path) else tuple(verilog)
+    job = _Job("verilator", sources, top, latency, interval, seed, timeout)
+    return _run(job, vectors, workdir, waves, probes)
+
+
+def _run(
+    job: _Job, vectors: Vectors, workdir: Path, waves: bool, probes: ProbeSource | None
+) -> SimResult:
+    tools.require(job.simulator)
+    folder = workdir / job.simulator
+    outcomes = [Outcome.from_json(entry) for entry in job.run(vectors, folder, waves=waves)]
+    result = summarise(job.simulator, tools.version(job.simulator), outcomes)
+    if result.ok:
+        return replace(result, waveform=job.waveform(folder) if waves else None)
+    return _explain(job, vectors, workdir / f"{job.simulator}_failed", outcomes[0], result, probes)
+
+
+def _explain(
+    job: _Job,
+    vectors: Vectors,
+    folder: Path,
+    full: Outcome,
+    result: SimResult,
+    probes: ProbeSource | None,
+) -> SimResult:
+    """Run a failing core again, no further than it takes to see the fault."""
+    stage = None
+    if full.first_mismatch is None:
+        # Wrong under stalls or reset only: the scenarios of stalls, with few vectors, show it.
+        job.run(vectors.head(SHORT_RUN), folder, waves=True)
+    else:
+        index = full.first_mismatch.index
+        wanted = probes(index) if probes is not None else ()
+        stage = job.run(vectors.head(index + 1), folder, waves=True, probes=wanted)[0]["stage"]
+    return replace(result, stage=stage, waveform=job.waveform(folder))
+
+
+SHORT_RUN = 300

@@ -1,0 +1,84 @@
+"""External programs: in a folder of their own, logged, bounded in time, never left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from scm_hw.errors import ToolError
+
+LineCallback = Callable[[str], None]
+
+_TELLING = re.compile(r"error|fatal|exception|not found|killed", re.IGNORECASE)
+
+
+def run_tool(
+    argv: Sequence[str | Path],
+    *,
+    name: str,
+    cwd: Path,
+    log: Path,
+    timeout: float,
+    env: Mapping[str, str] | None = None,
+    on_line: LineCallback | None = None,
+) -> int:
+    """Run a program to its end and give its exit code; output of both kinds goes to `log`.
+
+    The program and all it starts are killed when `timeout` seconds have passed (ToolError), and when
+    this call is interrupted in any way. `on_line` sees each line as it comes, in another thread.
+    """
+    try:
+        process = subprocess.Popen(
+            [str(argument) for argument in argv],
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            # A process group of its own, so that the children of children can be killed too.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolError(f"{name} must be a program that runs, not {error}; install it") from error
+    copier = threading.Thread(target=_copy, args=(process, log, on_line), daemon=True)
+    copier.start()
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired as error:
+        raise ToolError(
+            f"{name} must end within {timeout:g} s, not run on; allow more time, or see {log}"
+        ) from error
+    finally:
+        kill_group(process)
+        copier.join()
+
+
+def kill_group(process: subprocess.Popen[str]) -> None:
+    """Kill the program and whatever it left running."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _copy(process: subprocess.Popen[str], log: Path, on_line: LineCallback | None) -> None:
+    assert process.stdout is not None
+    with process.stdout, log.open("w", encoding="utf-8") as file:
+        for line in process.stdout:
+            file.write(line)
+            if on_line is not None:
+                on_line(line.rstrip("\n"))
+
+
+def telling_line(log: Path) -> str:
+    """The line of a log that most likely says what went wrong."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.search(line)]
+    return (telling or lines[-1:] or ["no output"])[0]
