@@ -3,8 +3,11 @@
 from scm_hw.sim.model import Mismatch
 from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._amaranth import run_amaranth
+from scm_hw.simulate._cocotb import run_icarus, run_verilator
+from scm_hw.simulate._lint import lint
 from scm_hw.simulate._process import run_tool
 from scm_hw.simulate._result import SimResult
+from scm_hw.simulate._testbench import run_testbench
 
 __all__ = [
     "Mismatch",
@@ -14,6 +17,7 @@ __all__ = [
     "lint",
     "run_amaranth",
     "run_icarus",
+    "run_testbench",
     "run_tool",
     "run_verilator",
 ]

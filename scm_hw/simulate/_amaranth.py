@@ -36,7 +36,8 @@ def run_amaranth(
     scenarios = all_scenarios(vectors, latency=latency, interval=interval, seed=seed)
     _simulate(core_factory(), scenarios, waveform)
     version = importlib.metadata.version("amaranth")
-    result = summarise("amaranth", version, [scenario.outcome() for scenario in scenarios])
+    outcomes = [scenario.outcome() for scenario in scenarios]
+    result = summarise("amaranth", version, len(vectors), outcomes)
     return replace(result, waveform=waveform)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from scm_hw.errors import ToolError
 from scm_hw.sim import tools
 from scm_hw.sim.runner import OUTCOMES, WAVES
-from scm_hw.sim.scenario import SCENARIO_COUNT, Outcome
+from scm_hw.sim.scenario import NAMES, STALLED_VECTORS, Outcome
 from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._process import run_tool, telling_line
 from scm_hw.simulate._result import SimResult, summarise
@@ -52,7 +52,7 @@ class _Job:
         (folder / OUTCOMES).unlink(missing_ok=True)
         code = run_tool(argv, name=self.simulator, cwd=folder, log=log, timeout=self.timeout)
         records = _read(folder / OUTCOMES)
-        if len(records) < (SCENARIO_COUNT if probes is None else 1):
+        if len(records) < (len(NAMES) if probes is None else 1):
             raise ToolError(
                 f"{self.simulator} must finish its run, not end with code {code} "
                 f"({telling_line(log)}); see {log}"
@@ -117,30 +117,22 @@ def _run(
     tools.require(job.simulator)
     folder = workdir / job.simulator
     outcomes = [Outcome.from_json(entry) for entry in job.run(vectors, folder, waves=waves)]
-    result = summarise(job.simulator, tools.version(job.simulator), outcomes)
+    result = summarise(job.simulator, tools.version(job.simulator), len(vectors), outcomes)
     if result.ok:
         return replace(result, waveform=job.waveform(folder) if waves else None)
-    return _explain(job, vectors, workdir / f"{job.simulator}_failed", outcomes[0], result, probes)
-
-
-def _explain(
-    job: _Job,
-    vectors: Vectors,
-    folder: Path,
-    full: Outcome,
-    result: SimResult,
-    probes: ProbeSource | None,
-) -> SimResult:
-    """Run a failing core again, no further than it takes to see the fault."""
+    folder = workdir / f"{job.simulator}_failed"
     stage = None
-    if full.first_mismatch is None:
-        # Wrong under stalls or reset only: the scenarios of stalls, with few vectors, show it.
-        job.run(vectors.head(SHORT_RUN), folder, waves=True)
+    if outcomes[0].mismatches and result.first_mismatch is not None:
+        stage = _locate(job, vectors, folder, result.first_mismatch.index, probes)
     else:
-        index = full.first_mismatch.index
-        wanted = probes(index) if probes is not None else ()
-        stage = job.run(vectors.head(index + 1), folder, waves=True, probes=wanted)[0]["stage"]
+        # Wrong cycles, or wrong under stalls or resets only: those scenarios need few vectors.
+        job.run(vectors.head(STALLED_VECTORS), folder, waves=True)
     return replace(result, stage=stage, waveform=job.waveform(folder))
 
 
-SHORT_RUN = 300
+def _locate(
+    job: _Job, vectors: Vectors, folder: Path, index: int, probes: ProbeSource | None
+) -> str | None:
+    """Run again, no further than the first bad vector; the first stage that holds a wrong value."""
+    wanted = probes(index) if probes is not None else ()
+    return job.run(vectors.head(index + 1), folder, waves=True, probes=wanted)[0]["stage"]

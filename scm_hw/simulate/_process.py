@@ -30,8 +30,8 @@ def run_tool(
 ) -> int:
     """Run a program to its end and give its exit code; output of both kinds goes to `log`.
 
-    The program and all it starts are killed when `timeout` seconds have passed (ToolError), and when
-    this call is interrupted in any way. `on_line` sees each line as it comes, in another thread.
+    The program and all it starts are killed when `timeout` seconds have passed (ToolError), and
+    when this call is interrupted in any way. `on_line` sees each line as it comes, in a thread.
     """
     try:
         process = subprocess.Popen(

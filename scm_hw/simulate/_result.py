@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scm_hw.errors import MismatchError
@@ -47,16 +47,20 @@ class SimResult:
         )
 
 
-def summarise(simulator: str, version: str, outcomes: Sequence[Outcome]) -> SimResult:
+def summarise(simulator: str, version: str, vectors: int, outcomes: Sequence[Outcome]) -> SimResult:
     """The verdict over all scenarios; the first of them ran at full speed over all vectors."""
     full = outcomes[0]
+    first = next((o.first_mismatch for o in outcomes if o.first_mismatch), None)
+    if first is not None:
+        # A scenario may have gone through the vectors more than once.
+        first = replace(first, index=first.index % vectors)
     return SimResult(
         simulator=simulator,
         version=version,
-        vectors=full.vectors,
+        vectors=vectors,
         mismatches=sum(outcome.mismatches for outcome in outcomes),
         cycles=full.latency,
         interval=full.interval,
         failures=tuple(f"{o.name}: {text}" for o in outcomes for text in o.failures),
-        first_mismatch=next((o.first_mismatch for o in outcomes if o.first_mismatch), None),
+        first_mismatch=first,
     )

@@ -1,0 +1,36 @@
+"""The test bench that goes to Vivado, run in Icarus."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from scm_hw.emit.testbench import TESTBENCH
+from scm_hw.errors import MismatchError, ToolError
+from scm_hw.sim import tools
+from scm_hw.simulate._process import run_tool, telling_line
+
+_PASS = re.compile(r"^PASS: (\d+) vectors, (\d+) cycles$", re.MULTILINE)
+
+
+def run_testbench(
+    folder: Path, verilog: Sequence[str] = ("scm_core.v",), *, workdir: Path, timeout: float = 600.0
+) -> tuple[int, int]:
+    """Run the test bench in `folder` on the Verilog beside it; its vectors and latency in cycles.
+
+    Everything this writes goes to `workdir`. MismatchError where the bench finds a fault.
+    """
+    tools.require("icarus")
+    workdir.mkdir(parents=True, exist_ok=True)
+    program, log = workdir.resolve() / "tb_scm_core.vvp", workdir / "testbench.log"
+    build = ["iverilog", "-g2001", "-Wall", "-Wno-timescale", "-s", "tb_scm_core", "-o", program]
+    build += [TESTBENCH, *verilog]
+    if run_tool(build, name="iverilog", cwd=folder, log=log, timeout=timeout):
+        raise ToolError(f"{TESTBENCH} must compile, not fail ({telling_line(log)}); see {log}")
+    code = run_tool(["vvp", "-n", program], name="vvp", cwd=folder, log=log, timeout=timeout)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    passed = _PASS.search(text)
+    if passed is None or code:
+        raise MismatchError(f"{TESTBENCH} must pass, not fail ({telling_line(log)}); see {log}")
+    return int(passed[1]), int(passed[2])

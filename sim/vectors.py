@@ -1,0 +1,89 @@
+"""Test vectors: packed inputs, and the packed outputs that must answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scm_hw.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Samples in order, each an unsigned integer as wide as the port it goes to.
+
+    `inputs[i]` is one word of `in_data`, `outputs[i]` the word of `out_data` it must give.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    in_width: int
+    out_width: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", tuple(int(word) for word in self.inputs))
+        object.__setattr__(self, "outputs", tuple(int(word) for word in self.outputs))
+        if len(self.inputs) != len(self.outputs):
+            raise OptionError(
+                f"vectors must be pairs, not {len(self.inputs)} inputs with {len(self.outputs)} "
+                "outputs; give one expected output per input"
+            )
+        if not self.inputs:
+            raise OptionError("vectors must be at least one, not 0; give evaluation rows")
+        _check_words("input", self.inputs, self.in_width)
+        _check_words("output", self.outputs, self.out_width)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def head(self, count: int) -> Vectors:
+        """The first `count` vectors."""
+        return Vectors(self.inputs[:count], self.outputs[:count], self.in_width, self.out_width)
+
+    def save(self, path: Path) -> None:
+        """Write as text: the two widths, then a line of input and output in hex per vector."""
+        lines = [f"{self.in_width} {self.out_width}"]
+        lines += [f"{i:x} {o:x}" for i, o in zip(self.inputs, self.outputs, strict=True)]
+        path.write_text("\n".join(lines) + "\n", encoding="ascii")
+
+    @classmethod
+    def load(cls, path: Path) -> Vectors:
+        """Read what `save` wrote."""
+        lines = path.read_text(encoding="ascii").split("\n")
+        try:
+            in_width, out_width = (int(field) for field in lines[0].split())
+            pairs = [line.split() for line in lines[1:] if line]
+            inputs = tuple(int(pair[0], 16) for pair in pairs)
+            outputs = tuple(int(pair[1], 16) for pair in pairs)
+        except (ValueError, IndexError) as error:
+            raise OptionError(
+                f"vector file must hold two widths, then pairs of hex words, not {path.name!r}; "
+                "write it again"
+            ) from error
+        return cls(inputs, outputs, in_width, out_width)
+
+
+def _check_words(side: str, words: Sequence[int], width: int) -> None:
+    for index, word in enumerate(words):
+        if not 0 <= word < 1 << width:
+            raise OptionError(
+                f"{side} {index} must be an unsigned word of {width} bits, not {word!r}; "
+                "pack fields modulo their width"
+            )
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What an internal signal must hold for one sample, to find the first stage that differs.
+
+    `signal` is a path from the core, its parts joined by dots. It is read just before the clock
+    edge that comes `offset` edges after the one that takes the sample: a register of the first rank
+    is at offset 1, logic between the input and that register at offset 0. `expected` is its
+    unsigned value, `stage` what to call the place.
+    """
+
+    signal: str
+    offset: int
+    expected: int
+    stage: str

@@ -1,0 +1,97 @@
+"""Small cores with the interface of `scm_core`, right and wrong, for tests of what surrounds it."""
+
+from __future__ import annotations
+
+from random import Random
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from scm_hw.sim.vectors import Vectors
+
+
+class StandIn(wiring.Component):
+    """Three ranks that stall together, computing `3 * a + b` of the input's two halves.
+
+    `fault` breaks one thing: "value", "early_valid" (waits for ready), "unstable", "doubled",
+    "no_reset" (valid survives reset) or "slow" (one rank more than promised).
+    """
+
+    latency = 3
+    initiation_interval = 1
+
+    def __init__(self, in_width: int = 24, fault: str | None = None) -> None:
+        self.in_width = in_width
+        self.out_width = in_width // 2 + 2
+        self.fault = fault
+        super().__init__(
+            {
+                "in_valid": In(1),
+                "in_ready": Out(1),
+                "in_data": In(in_width),
+                "out_valid": Out(1),
+                "out_ready": In(1),
+                "out_data": Out(self.out_width),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        half = self.in_width // 2
+        enable = Signal()
+        ranks = self.latency + (self.fault == "slow")
+        valid = Signal(ranks, reset_less=self.fault == "no_reset")
+        word = Signal(self.in_width)
+        tripled = Signal(half + 2)
+        addend = Signal(half)
+        total = Signal(self.out_width)
+        with m.If(enable):
+            m.d.sync += [
+                valid.eq(Cat(self.in_valid, valid)),
+                word.eq(self.in_data),
+                tripled.eq(word[:half] * 3),
+                addend.eq(word[half:]),
+                total.eq(tripled + addend),
+            ]
+        if self.fault == "value":
+            with m.If(enable & (word[:half] == 77)):
+                m.d.sync += tripled.eq(0)
+        m.d.comb += [
+            enable.eq(~self.out_valid | self.out_ready),
+            self.in_ready.eq(enable),
+            self.out_valid.eq(valid[-1]),
+            self.out_data.eq(total),
+        ]
+        self._break(m, enable, valid, total)
+        return m
+
+    def _break(self, m: Module, enable: Signal, valid: Signal, total: Signal) -> None:
+        if self.fault == "early_valid":
+            m.d.comb += self.out_valid.eq(valid[-1] & self.out_ready)
+            m.d.comb += self.in_ready.eq(self.out_ready)
+            m.d.comb += enable.eq(self.out_ready)
+        if self.fault == "unstable":
+            with m.If(self.out_valid & ~self.out_ready):
+                m.d.sync += total.eq(total + 1)
+        if self.fault == "doubled":
+            held = Signal()
+            m.d.sync += held.eq(self.out_valid & ~self.out_ready)
+            m.d.comb += self.in_ready.eq(~self.out_valid | self.out_ready | held)
+        if self.fault == "slow":
+            late = Signal(self.out_width)
+            with m.If(~self.out_valid | self.out_ready):
+                m.d.sync += late.eq(total)
+            m.d.comb += self.out_data.eq(late)
+
+
+def standin_vectors(count: int, in_width: int = 24, seed: int = 1) -> Vectors:
+    """What a good `StandIn` answers; the value 77 that one fault trips over comes at index 5."""
+    random = Random(seed)
+    half = in_width // 2
+    inputs = [random.getrandbits(in_width) for _ in range(count)]
+    if count > 5:
+        inputs[5] = (inputs[5] >> half << half) | 77
+    mask = (1 << half) - 1
+    outputs = [3 * (word & mask) + (word >> half) for word in inputs]
+    return Vectors(tuple(inputs), tuple(outputs), in_width, half + 2)
