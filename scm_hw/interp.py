@@ -20,11 +20,13 @@ from scm_hw.ir import (
     Exceeds,
     Field,
     Input,
+    Less,
     Op,
     Product,
     Program,
     Range,
     Ref,
+    Select,
     Sum,
     Table,
     Xor,
@@ -183,6 +185,10 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
         case Table():
             contents: Integers = np.asarray(op.contents, dtype=np.int64)
             return contents[values[op.index]]
+        case Less():
+            return (values[op.left] < values[op.right]).astype(np.int64)
+        case Select():
+            return np.where(values[op.condition] == 1, values[op.chosen], values[op.other])
         case Argmax():
             stacked: Integers = np.stack([values[r] for r in op.operands], axis=1)
             return stacked.argmax(axis=1).astype(np.int64)

@@ -100,13 +100,44 @@ class Table(_Named):
 
 
 @dataclass(frozen=True, slots=True)
+class Less(_Named):
+    """1 where `left < right`, else 0."""
+
+    left: Ref
+    right: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Select(_Named):
+    """`chosen` where the condition bit is set, else `other`."""
+
+    condition: Ref
+    chosen: Ref
+    other: Ref
+
+
+@dataclass(frozen=True, slots=True)
 class Argmax(_Named):
     """The position of the largest operand, the first of them where several are equal."""
 
     operands: tuple[Ref, ...]
 
 
-Op = Input | Constant | Exceeds | AtLeast | Field | Xor | Sum | Product | Concat | Table | Argmax
+Op = (
+    Input
+    | Constant
+    | Exceeds
+    | AtLeast
+    | Field
+    | Xor
+    | Sum
+    | Product
+    | Concat
+    | Table
+    | Less
+    | Select
+    | Argmax
+)
 
 
 def operands(op: Op) -> tuple[Ref, ...]:
@@ -118,8 +149,10 @@ def operands(op: Op) -> tuple[Ref, ...]:
             return (op.value,)
         case Table():
             return (op.index,)
-        case Product():
+        case Product() | Less():
             return (op.left, op.right)
+        case Select():
+            return (op.condition, op.chosen, op.other)
         case Xor() | Sum() | Concat() | Argmax():
             return op.operands
 
@@ -133,7 +166,9 @@ def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
             return replace(op, value=refs[0])
         case Table():
             return replace(op, index=refs[0])
-        case Product():
+        case Product() | Less():
             return replace(op, left=refs[0], right=refs[1])
+        case Select():
+            return replace(op, condition=refs[0], chosen=refs[1], other=refs[2])
         case Xor() | Sum() | Concat() | Argmax():
             return replace(op, operands=refs)

@@ -13,9 +13,11 @@ from scm_hw.ir.ops import (
     Exceeds,
     Field,
     Input,
+    Less,
     Op,
     Product,
     Ref,
+    Select,
     Sum,
     Table,
     Xor,
@@ -113,6 +115,10 @@ def _describe(op: Op) -> str:
             )
         case Table():
             return f"table %{op.index} of {_shortened(op.contents)}"
+        case Less():
+            return f"%{op.left} < %{op.right}"
+        case Select():
+            return f"%{op.chosen} if %{op.condition} else %{op.other}"
         case Argmax():
             return "argmax " + ", ".join(f"%{r}" for r in op.operands)
 

@@ -17,9 +17,11 @@ from scm_hw.ir.ops import (
     Exceeds,
     Field,
     Input,
+    Less,
     Op,
     Product,
     Ref,
+    Select,
     Sum,
     Table,
     Xor,
@@ -79,6 +81,11 @@ def range_of(op: Op, known: list[Range]) -> Range:
             index = known[op.index]
             reachable = op.contents[index.low : index.high + 1]
             return Range(min(reachable), max(reachable))
+        case Less():
+            left, right = known[op.left], known[op.right]
+            return Range(int(left.high < right.low), int(left.low < right.high))
+        case Select():
+            return _either(known[op.condition], known[op.chosen], known[op.other])
         case Argmax():
             return Range(0, _last_contender(op.operands, known))
 
@@ -121,6 +128,12 @@ def _concat_range(op: Concat, known: list[Range]) -> Range:
         high |= known[ref].high << shift
         shift += width
     return Range(low, high)
+
+
+def _either(condition: Range, chosen: Range, other: Range) -> Range:
+    if condition.low == condition.high:
+        return chosen if condition.low else other
+    return Range(min(chosen.low, other.low), max(chosen.high, other.high))
 
 
 def _last_contender(refs: tuple[Ref, ...], known: list[Range]) -> int:

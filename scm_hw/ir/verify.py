@@ -8,6 +8,7 @@ from scm_hw.ir.ops import (
     Field,
     Input,
     Op,
+    Select,
     Sum,
     Table,
     Xor,
@@ -57,6 +58,9 @@ def _verify_ranges(ref: int, op: Op, known: list[Range]) -> None:
         case Field() | Xor():
             if any(known[r].signed for r in operands(op)):
                 raise BrokenProgram(f"%{ref} must read non-negative values: {op}")
+        case Select():
+            if known[op.condition].low < 0 or known[op.condition].high > 1:
+                raise BrokenProgram(f"%{ref} must select by a bit: {op}")
         case Table():
             if known[op.index].low < 0 or known[op.index].high >= len(op.contents):
                 raise BrokenProgram(f"%{ref} must be indexed inside its contents: {op.name}")

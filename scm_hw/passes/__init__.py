@@ -1,1 +1,37 @@
-"""Rewrites of a Program that keep its integers."""
+"""Rewrites of a Program that keep its integers, in the order in which they run.
+
+Each pass is a function from Program to Program in a file of its own name. `optimise` runs them all
+and verifies the rules of the IR after each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scm_hw.ir import Program, verify
+from scm_hw.passes.integer_thresholds import integer_thresholds
+from scm_hw.passes.level_tables import level_tables
+from scm_hw.passes.lower_argmax import lower_argmax
+from scm_hw.passes.lower_sums import lower_sums
+from scm_hw.passes.simplify import simplify
+
+__all__ = ["PASSES", "optimise"]
+
+Pass = Callable[[Program], Program]
+
+PASSES: tuple[Pass, ...] = (
+    integer_thresholds,
+    simplify,
+    level_tables,
+    simplify,
+    lower_argmax,
+    lower_sums,
+)
+
+
+def optimise(program: Program) -> Program:
+    """The program that hardware is built from: equal outputs on every input."""
+    for apply in PASSES:
+        program = apply(program)
+        verify(program)
+    return program

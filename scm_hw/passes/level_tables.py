@@ -59,13 +59,10 @@ class _LevelTables:
         self.bits = self._bit_values()
 
     def run(self) -> Program:
-        # The visitor sees operations in the order of the old program: this counts along.
-        self.old = -1
         return rewrite(self.program, self._visit)
 
     def _visit(self, build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
-        self.old += 1
-        if not isinstance(op, Sum) or self.old in self.source:
+        if not isinstance(op, Sum) or build.old in self.source:
             return None
         groups, terms = self._split(op, refs)
         constant = op.constant
@@ -74,7 +71,7 @@ class _LevelTables:
             table = np.sum(shares, axis=0)
             constant += int(table.min())
             source = self.program.ops[code]
-            index = self.levels[code].build(build, build.add(source), source.name)
+            index = self.levels[code].build(build, build.new[code], source.name)
             contents = [int(v) for v in table - table.min()]
             # Addresses beyond the last level never occur.
             contents += contents[-1:] * (build.ranges[index].high + 1 - len(contents))

@@ -20,11 +20,19 @@ from scm_hw.ir import (
 
 
 class Rewriter(Builder):
-    """A Builder that knows the range of what it has built."""
+    """A Builder that knows the range of what it has built, and how far the old program is done.
+
+    `new[r]` stands for the old reference `r`, for all of them before `old`, the current one.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.ranges: list[Range] = []
+        self.new: list[Ref] = []
+
+    @property
+    def old(self) -> Ref:
+        return len(self.new)
 
     def add(self, op: Op) -> Ref:
         ref = super().add(op)
@@ -75,13 +83,12 @@ def rewrite(program: Program, visit: Visit) -> Program:
     Inputs are kept always. What nobody reads any more is left out.
     """
     build = Rewriter()
-    new: list[Ref] = []
     for op in program.ops:
-        refs = tuple(new[r] for r in operands(op))
+        refs = tuple(build.new[r] for r in operands(op))
         ref = visit(build, op, refs)
-        new.append(build.add(with_operands(op, refs)) if ref is None else ref)
+        build.new.append(build.add(with_operands(op, refs)) if ref is None else ref)
     rebuilt = build.program(
-        tuple(new[r] for r in program.inputs), tuple(new[r] for r in program.outputs)
+        tuple(build.new[r] for r in program.inputs), tuple(build.new[r] for r in program.outputs)
     )
     return without_dead(rebuilt)
 
