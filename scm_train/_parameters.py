@@ -1,0 +1,169 @@
+"""From an estimator's parameters to the engine's settings; all rules on parameters live here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from scm_train.activations import HARDWARE_ACTIVATIONS, activation
+from scm_train.draw import CandidateDraw
+from scm_train.encoders import parse_encoder
+from scm_train.engine import Settings
+from scm_train.errors import ParameterError
+from scm_train.search import SearchSettings
+
+__all__ = [
+    "ALGORITHMS",
+    "LAMBDAS",
+    "R_VALUES",
+    "Algorithm",
+    "draw_of",
+    "input_bits_of",
+    "settings_of",
+]
+
+#: The paper's scales, in the order they are tried.
+LAMBDAS = (0.5, 1.0, 5.0, 10.0, 30.0, 50.0, 100.0)
+#: The paper asks for an increasing sequence below 1 and gives none; this one is common with SCNs.
+R_VALUES = (0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One line of the paper's table of learners."""
+
+    name: str
+    deep: bool
+    early_stopping: bool
+    linear: bool
+    supervised: bool
+
+    @property
+    def real_weights(self) -> bool:
+        """The learners with early stopping and a linear model are binary only."""
+        return not self.linear
+
+
+ALGORITHMS = {
+    a.name: a
+    for a in (
+        Algorithm("SCN", deep=False, early_stopping=False, linear=False, supervised=True),
+        Algorithm("DeepSCN", deep=True, early_stopping=False, linear=False, supervised=True),
+        Algorithm("SCM", deep=True, early_stopping=True, linear=True, supervised=True),
+        Algorithm("IRVFL", deep=False, early_stopping=False, linear=False, supervised=False),
+        Algorithm("DIRVFL1", deep=True, early_stopping=False, linear=False, supervised=False),
+        Algorithm("DIRVFL2", deep=True, early_stopping=True, linear=True, supervised=False),
+    )
+}
+
+
+def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -> Settings:
+    """Check the parameters of an estimator and turn them into the engine's settings."""
+    p = parameters
+    layers = _layer_count(algorithm, p["layers"])
+    _number("tolerance", p["tolerance"], least=0)
+    ridge = p["ridge"]
+    if ridge != "auto":
+        _number("ridge", ridge, least=0, otherwise=" or 'auto'")
+    _whole("stop_step", p["stop_step"])
+    _number("stop_tolerance", p["stop_tolerance"])
+    _number("alpha", p["alpha"], least=0)
+    activations = _per_layer("activation", p["activation"], layers)
+    for name in activations:
+        activation(name)
+    return Settings(
+        max_nodes=tuple(
+            None if n is None else _whole("max_nodes", n)
+            for n in _per_layer("max_nodes", p["max_nodes"], layers)
+        ),
+        activations=activations,
+        candidates=tuple(
+            _whole("candidates", n) for n in _per_layer("candidates", p["candidates"], layers)
+        ),
+        search=_search_settings(algorithm, p),
+        tolerance=float(p["tolerance"]),
+        early_stopping=algorithm.early_stopping,
+        stop_step=p["stop_step"],
+        stop_tolerance=float(p["stop_tolerance"]),
+        linear=algorithm.linear,
+        alpha=float(p["alpha"]),
+        ridge=ridge if ridge == "auto" else float(ridge),
+        refit=refit,
+    )
+
+
+def draw_of(algorithm: Algorithm, parameters: dict[str, Any]) -> CandidateDraw:
+    """The candidate draw that the parameters ask for."""
+    weights = parameters["weights"]
+    if weights == "real" and not algorithm.real_weights:
+        raise ParameterError(f"weights must be 'binary' for {algorithm.name}, not {weights!r}")
+    return CandidateDraw(
+        weights,
+        parameters["inputs_per_node"],
+        parameters["sign_pattern"],
+        parameters["bias_range"],
+    )
+
+
+def input_bits_of(parameters: dict[str, Any]) -> int | None:
+    """``"auto"`` is 12 where the machine is meant for hardware, and no quantisation elsewhere."""
+    input_bits = parameters["input_bits"]
+    if isinstance(input_bits, str) and input_bits == "auto":
+        names = parameters["activation"]
+        hard = set([names] if isinstance(names, str) else names) <= HARDWARE_ACTIVATIONS
+        return 12 if hard or parse_encoder(parameters["encoder"])[0] != "none" else None
+    return input_bits
+
+
+def _layer_count(algorithm: Algorithm, layers: int | None) -> int:
+    if layers is None:
+        return 2 if algorithm.deep else 1
+    if not algorithm.deep and layers != 1:
+        raise ParameterError(
+            f"layers must be 1 for {algorithm.name}, not {layers!r}; take a deep learner for more"
+        )
+    return _whole("layers", layers)
+
+
+def _search_settings(algorithm: Algorithm, p: dict[str, Any]) -> SearchSettings:
+    if not algorithm.supervised:
+        return SearchSettings((1.0,), (), supervised=False)
+    lambdas = tuple(float(v) for v in np.atleast_1d(p["lambdas"]))
+    r_values = tuple(float(v) for v in np.atleast_1d(p["r_values"]))
+    if not lambdas or not all(0 < v < np.inf for v in lambdas):
+        raise ParameterError(f"lambdas must be positive numbers, not {p['lambdas']!r}")
+    if not r_values or not all(0 < v < 1 for v in r_values) or list(r_values) != sorted(r_values):
+        raise ParameterError(
+            f"r_values must be an increasing sequence between 0 and 1, not {p['r_values']!r}"
+        )
+    if p["criterion"] not in ("paper", "exact"):
+        raise ParameterError(f"criterion must be 'paper' or 'exact', not {p['criterion']!r}")
+    return SearchSettings(lambdas, r_values, p["criterion"])
+
+
+def _per_layer(name: str, value: Any, layers: int) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
+        return (value,) * layers
+    if len(value) != layers:
+        raise ParameterError(
+            f"{name} must be one value or one per layer ({layers}), not {value!r}; "
+            "give as many as there are layers"
+        )
+    return tuple(value)
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ParameterError(f"{name} must be a positive whole number, not {value!r}")
+    return int(value)
+
+
+def _number(name: str, value: Any, least: float = -np.inf, otherwise: str = "") -> None:
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not least <= value < np.inf:
+        rule = "a number" if least == -np.inf else f"a number of at least {least}"
+        raise ParameterError(f"{name} must be {rule}{otherwise}, not {value!r}")

@@ -1,0 +1,187 @@
+"""One training run: raw arrays in, a machine and its history out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train._parameters import Algorithm, draw_of, input_bits_of, settings_of
+from scm_train.chunks import chunk_map, row_chunks
+from scm_train.encoders import Encoder, fit_encoder
+from scm_train.engine import Fitted, Part, train
+from scm_train.errors import ParameterError
+from scm_train.history import History
+from scm_train.inputs import CHUNK, Rows
+from scm_train.machine import Machine
+from scm_train.mechanisms import Mechanism, as_mechanism
+from scm_train.progress import progress_bar
+from scm_train.scaling import to_unit
+
+__all__ = ["Task", "train_machine"]
+
+Floats = NDArray[np.float64]
+
+#: Quantile thresholds are found on at most this many rows, evenly spread.
+ENCODER_ROWS = 200_000
+#: With fewer rows than this none can be spared for validation.
+FEWEST_ROWS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be learnt: raw inputs, raw targets (n, m) with their range, and their names."""
+
+    x: NDArray
+    y: NDArray
+    target_min: Floats
+    target_max: Floats
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    classes: tuple[Any, ...] | None = None
+
+
+def train_machine(
+    algorithm: Algorithm,
+    parameters: dict[str, Any],
+    task: Task,
+    eval_set: tuple[NDArray, NDArray] | None,
+    random: np.random.RandomState,
+) -> tuple[Machine, History]:
+    """Train ``algorithm`` on a task.
+
+    ``eval_set`` (raw inputs and targets) serves as validation rows; without it, some of the task's
+    own rows do where early stopping or ridge needs them, and the final readout sees them again.
+    """
+    seed = int(random.randint(np.iinfo(np.int32).max))
+    settings = settings_of(algorithm, parameters, refit=eval_set is None)
+    draw = draw_of(algorithm, parameters)
+    rng = np.random.default_rng(seed)
+    low, high = _range(task.x)
+    encoder = _encoder(parameters, task.x, low, high)
+    mechanism = as_mechanism(parameters["mechanism"]).bind(
+        task.x, low, high, task.target_min, task.target_max, encoder
+    )
+    needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")
+    kept, held = _split(len(task.x), parameters["validation_fraction"] if needed else 0, rng)
+
+    def part(x: NDArray, y: NDArray) -> Part:
+        rows = Rows(x, low, high, encoder)
+        return Part(rows, _targets(rows, y, task, mechanism))
+
+    training = part(_take(task.x, kept), _take(task.y, kept))
+    validation = None
+    if eval_set is not None:
+        validation = part(*eval_set)
+    elif held is not None:
+        validation = part(task.x[held], task.y[held])
+    history = History()
+    limit = None if None in settings.max_nodes else sum(n or 0 for n in settings.max_nodes)
+    with chunk_map() as mapped, progress_bar(parameters["verbose"], limit) as report:
+        fitted = train(
+            training,
+            validation,
+            settings,
+            draw,
+            rng,
+            history=history,
+            chunk_map=mapped,
+            report=report,
+        )
+    info = _info(parameters, seed, fitted, history)
+    machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
+    return machine, history
+
+
+def _range(x: NDArray) -> tuple[Floats, Floats]:
+    return x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+
+
+def _encoder(parameters: dict[str, Any], x: NDArray, low: Floats, high: Floats) -> Encoder:
+    stride = -(-len(x) // ENCODER_ROWS)
+    return fit_encoder(
+        parameters["encoder"], to_unit(x[::stride], low, high), input_bits=input_bits_of(parameters)
+    )
+
+
+def _split(
+    rows: int, fraction: float, rng: np.random.Generator
+) -> tuple[NDArray | None, NDArray | None]:
+    """Row numbers to train on and to hold back, each in order; None and None for all and none."""
+    if not 0 <= fraction < 1:
+        raise ParameterError(
+            f"validation_fraction must be at least 0 and below 1, not {fraction!r}; "
+            "pass eval_set to fit to validate on rows of your own"
+        )
+    held = round(fraction * rows)
+    if rows < FEWEST_ROWS or not held:
+        return None, None
+    mask = np.zeros(rows, dtype=bool)
+    mask[rng.choice(rows, held, replace=False)] = True
+    return np.flatnonzero(~mask), np.flatnonzero(mask)
+
+
+def _take(values: NDArray, kept: NDArray | None) -> NDArray:
+    return values if kept is None else values[kept]
+
+
+def _targets(rows: Rows, y: NDArray, task: Task, mechanism: Mechanism) -> Floats:
+    """Normalised targets less the mechanism."""
+    left = to_unit(y, task.target_min, task.target_max)
+    if mechanism.kind != "none":
+        for chunk in row_chunks(len(rows), CHUNK):
+            left[chunk] -= mechanism.values(
+                rows.x[chunk], rows.seen(chunk), task.target_min, task.target_max
+            )
+    return left
+
+
+def _info(
+    parameters: dict[str, Any], seed: int, fitted: Fitted, history: History
+) -> dict[str, Any]:
+    scores = {"train_rmse": fitted.train_rmse}
+    if fitted.validation_rmse == fitted.validation_rmse:
+        scores["validation_rmse"] = fitted.validation_rmse
+    plain = {
+        k: v for k, v in parameters.items() if k not in ("mechanism", "random_state", "verbose")
+    }
+    return {
+        "seed": seed,
+        "settings": plain | {"ridge_used": history.ridge},
+        "scores": scores,
+        "timing": dict(history.seconds),
+        "selected_inputs": history.selected_inputs,
+    }
+
+
+def _machine(
+    algorithm: Algorithm,
+    task: Task,
+    fitted: Fitted,
+    encoder: Encoder,
+    mechanism: Mechanism,
+    input_range: tuple[Floats, Floats],
+    info: dict[str, Any],
+    history: History,
+) -> Machine:
+    return Machine(
+        task="regression" if task.classes is None else "classification",
+        algorithm=algorithm.name,
+        encoder=encoder,
+        layers=fitted.layers,
+        readout=fitted.readout,
+        linear=fitted.linear.weights,
+        intercept=fitted.linear.intercept,
+        input_min=input_range[0],
+        input_max=input_range[1],
+        target_min=task.target_min,
+        target_max=task.target_max,
+        feature_names=task.feature_names,
+        target_names=task.target_names,
+        mechanism=mechanism,
+        classes=task.classes,
+        info=info,
+        history=history,
+    )

@@ -1,0 +1,167 @@
+"""Random candidates for the next hidden node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.errors import ParameterError
+from scm_train.inputs import LayerInputs
+
+__all__ = ["BiasRange", "CandidateDraw", "Candidates", "InputsPerNode", "SignPattern"]
+
+InputsPerNode = int | Sequence[int] | Mapping[int, float] | None
+SignPattern = str | float
+BiasRange = str | tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidate nodes before scaling by lambda, one per row.
+
+    ``weights`` (T, inputs) are int8 in {-1, +1} or float64 in [-1, 1], and 0 where the mask hides
+    an input; ``mask`` (T, groups) tells which groups a node sees, None meaning all; ``biases`` (T,).
+    """
+
+    weights: NDArray
+    mask: NDArray[np.bool_] | None
+    biases: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.biases)
+
+    def pick(self, index: int) -> Candidates:
+        """One candidate, as a batch of one."""
+        one = slice(index, index + 1)
+        return Candidates(
+            self.weights[one].copy(),
+            None if self.mask is None else self.mask[one].copy(),
+            self.biases[one].copy(),
+        )
+
+
+class CandidateDraw:
+    """Draws candidates for the layers of a machine.
+
+    ``weights`` is ``"binary"`` or ``"real"``. ``inputs_per_node`` is the number of groups that a
+    candidate sees: None for all, a number, a sequence to choose from, or a mapping from numbers to
+    their shares. ``sign_pattern`` is ``"free"``, ``"monotone"`` (one sign for all inputs of a
+    group) or the share of monotone candidates. ``bias_range`` is a pair, ``"paper"`` for [-1, 1],
+    or ``"auto"``: where the inputs are bits, the bias puts the candidate's threshold at its own sum
+    on a random row, give or take less than one; elsewhere the paper's.
+    """
+
+    def __init__(
+        self,
+        weights: str = "binary",
+        inputs_per_node: InputsPerNode = None,
+        sign_pattern: SignPattern = "free",
+        bias_range: BiasRange = "auto",
+    ):
+        if weights not in ("binary", "real"):
+            raise ParameterError(f"weights must be 'binary' or 'real', not {weights!r}")
+        self.weights = weights
+        self.inputs_per_node = inputs_per_node
+        self.sign_pattern = sign_pattern
+        self.bias_range = bias_range
+        self._sizes, self._shares = _mixture(inputs_per_node)
+        self._monotone = _monotone_share(sign_pattern)
+        self._range = _bias_interval(bias_range)
+
+    def __call__(
+        self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
+    ) -> Candidates:
+        """Draw ``count`` candidates on ``inputs``, which has ``rows`` rows."""
+        groups = int(inputs.groups[-1]) + 1
+        weights = self._weights(rng, inputs.groups, groups, count)
+        mask = self._mask(rng, groups, count)
+        if mask is not None:
+            weights *= mask[:, inputs.groups]
+        return Candidates(weights, mask, self._biases(rng, inputs, rows, weights))
+
+    def _weights(
+        self, rng: np.random.Generator, group_of: NDArray, groups: int, count: int
+    ) -> NDArray:
+        if self.weights == "binary":
+            weights = _signs(rng, (count, len(group_of)))
+        else:
+            weights = rng.uniform(-1, 1, (count, len(group_of)))
+        if self._monotone:
+            monotone = rng.random(count) < self._monotone
+            signs = _signs(rng, (count, groups))[monotone][:, group_of]
+            weights[monotone] = np.abs(weights[monotone]) * signs
+        return weights
+
+    def _mask(self, rng: np.random.Generator, groups: int, count: int) -> NDArray[np.bool_] | None:
+        if self._sizes is None:
+            return None
+        sizes = rng.choice(self._sizes, size=count, p=self._shares)
+        order = rng.random((count, groups)).argsort(axis=1)
+        mask = np.zeros((count, groups), dtype=bool)
+        np.put_along_axis(mask, order, np.arange(groups) < sizes[:, None], axis=1)
+        return mask
+
+    def _biases(
+        self, rng: np.random.Generator, inputs: LayerInputs, rows: int, weights: NDArray
+    ) -> NDArray[np.float64]:
+        if self._range is None and inputs.integer:
+            at = inputs.take(rng.integers(rows, size=len(weights)))
+            sums = np.einsum("ij,ij->i", at, weights)
+            # Integer sums never meet a threshold strictly between integers, so none can tie.
+            return rng.uniform(-1, 1, len(weights)) - sums
+        low, high = self._range or (-1.0, 1.0)
+        return rng.uniform(low, high, len(weights))
+
+
+def _signs(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
+    signs = rng.integers(0, 2, size=shape, dtype=np.int8)
+    signs *= 2
+    signs -= 1
+    return signs
+
+
+def _mixture(
+    inputs_per_node: InputsPerNode,
+) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
+    if inputs_per_node is None:
+        return None, None
+    shares: Sequence[float]
+    if isinstance(inputs_per_node, Mapping):
+        sizes, shares = list(inputs_per_node), list(inputs_per_node.values())
+    else:
+        sizes = list(np.atleast_1d(np.asarray(inputs_per_node, dtype=object)))
+        shares = [1.0] * len(sizes)
+    whole = all(isinstance(k, (int, np.integer)) and k >= 1 for k in sizes)
+    if not sizes or not whole or min(shares) < 0 or not 0 < sum(shares) < np.inf:
+        raise ParameterError(
+            "inputs_per_node must be None, a positive whole number, several of them, or a mapping "
+            f"from them to positive shares, not {inputs_per_node!r}"
+        )
+    return np.array(sizes, dtype=np.int64), np.array(shares, dtype=float) / sum(shares)
+
+
+def _monotone_share(sign_pattern: SignPattern) -> float:
+    named = {"free": 0.0, "monotone": 1.0}
+    share = named.get(sign_pattern, sign_pattern) if isinstance(sign_pattern, str) else sign_pattern
+    if isinstance(share, str) or not 0 <= share <= 1:
+        raise ParameterError(
+            "sign_pattern must be 'free', 'monotone' or the share of monotone candidates from 0 to "
+            f"1, not {sign_pattern!r}"
+        )
+    return float(share)
+
+
+def _bias_interval(bias_range: BiasRange) -> tuple[float, float] | None:
+    """The interval of the bias draw, None for the data's own."""
+    if isinstance(bias_range, str):
+        if bias_range in ("auto", "paper"):
+            return None if bias_range == "auto" else (-1.0, 1.0)
+    elif np.shape(bias_range) == (2,) and -np.inf < bias_range[0] < bias_range[1] < np.inf:
+        return float(bias_range[0]), float(bias_range[1])
+    raise ParameterError(
+        "bias_range must be 'auto', 'paper' or a pair (low, high) with low < high, "
+        f"not {bias_range!r}"
+    )

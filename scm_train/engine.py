@@ -1,0 +1,332 @@
+"""The learning engine: Algorithm 1 of the paper, with the switches in which its learners differ.
+
+Nodes join one at a time, layer by layer. The readout of all nodes is renewed after each; a layer
+ends at its limit, at the tolerance, when no candidate passes, or by early stopping on validation
+rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.chunks import ChunkMap
+from scm_train.draw import CandidateDraw, Candidates
+from scm_train.history import History
+from scm_train.inputs import LayerInputs, NodeInputs, Rows, first_inputs
+from scm_train.linear import LinearPart, fit_linear
+from scm_train.machine import Layer
+from scm_train.nodes import NodeStore
+from scm_train.progress import Report
+from scm_train.readout import Readout, Shadow, ridge_solution
+from scm_train.search import Search, SearchSettings, node_outputs
+
+__all__ = ["Fitted", "Part", "Settings", "train"]
+
+Floats = NDArray[np.float64]
+
+#: Below this share of the target's range a residual is rounding, and no search can tell its signs.
+EXACT_FIT = 1e-13
+#: Ridge values tried by ``ridge="auto"``, per training row.
+RIDGES = np.concatenate([[0.0], np.logspace(-8, 1, 28)])
+#: Rows per chunk where the final readout looks at all nodes.
+CHUNK_ROWS = 1 << 15
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One entry per layer in ``max_nodes`` (None: no limit), ``activations`` and ``candidates``.
+
+    ``tolerance`` is a training RMSE. ``early_stopping`` needs validation rows, as does a ``ridge``
+    of ``"auto"``. With ``refit`` the final readout is solved on training and validation rows
+    together.
+    """
+
+    max_nodes: tuple[int | None, ...]
+    activations: tuple[str, ...]
+    candidates: tuple[int, ...]
+    search: SearchSettings
+    tolerance: float = 0.0
+    early_stopping: bool = False
+    stop_step: int = 10
+    stop_tolerance: float = 1e-3
+    linear: bool = False
+    alpha: float = 0.0
+    ridge: float | str = 0.0
+    refit: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows with their targets (rows, outputs): normalised, and less the mechanism."""
+
+    rows: Rows
+    targets: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What training found, in normalised units; ``readout`` (nodes of all layers, outputs)."""
+
+    layers: tuple[Layer, ...]
+    readout: Floats
+    linear: LinearPart
+    train_rmse: float
+    validation_rmse: float
+
+
+def train(
+    part: Part,
+    validation: Part | None,
+    settings: Settings,
+    draw: CandidateDraw,
+    rng: np.random.Generator,
+    *,
+    history: History,
+    chunk_map: ChunkMap,
+    report: Report,
+) -> Fitted:
+    """Fit the linear part, grow the layers, and solve for the readout."""
+    with history.phase("lasso"):
+        linear = _linear_part(part, settings, chunk_map)
+        history.selected_inputs = linear.selected
+    search = Search(settings.search, draw, rng, chunk_map, history)
+    growth = _Growth(part, validation, linear, settings, search, history, chunk_map, report)
+    for number in range(len(settings.activations)):
+        if growth.finished or not growth.add_layer(number):
+            break
+    with history.phase("readout_update"):
+        readout = growth.solve()
+    train_rmse, validation_rmse = growth.errors(readout)
+    return Fitted(growth.layers(), readout, linear, train_rmse, validation_rmse)
+
+
+class _Side:
+    """The rows of one part on their way through the layers."""
+
+    def __init__(self, part: Part, linear: LinearPart, chunk_map: ChunkMap):
+        self.count = len(part.rows)
+        self.inputs: LayerInputs = first_inputs(part.rows)
+        self.stores: list[NodeStore] = []
+        self.targets = _remainder(part, linear, chunk_map)
+
+    def open_layer(self, activation: str) -> None:
+        if self.stores:
+            self.inputs = NodeInputs(self.stores[-1])
+        self.stores.append(NodeStore(self.count, activation))
+
+    def hidden(self, chunk: slice) -> Floats:
+        """The outputs of all nodes of all layers."""
+        parts = [store.chunk(chunk) for store in self.stores]
+        return np.concatenate(parts, axis=1) if parts else np.empty((chunk.stop - chunk.start, 0))
+
+
+class _Growth:
+    """A machine while it grows."""
+
+    def __init__(
+        self,
+        part: Part,
+        validation: Part | None,
+        linear: LinearPart,
+        settings: Settings,
+        search: Search,
+        history: History,
+        chunk_map: ChunkMap,
+        report: Report,
+    ):
+        self.settings, self.search, self.history = settings, search, history
+        self._map, self._report = chunk_map, report
+        self.side = _Side(part, linear, chunk_map)
+        self.validation = None if validation is None else _Side(validation, linear, chunk_map)
+        shadow = None if self.validation is None else Shadow(self.validation.targets, chunk_map)
+        self.readout = Readout(self.side.targets, chunk_map, shadow)
+        self._nodes: list[list[tuple[Candidates, float]]] = []
+
+    @property
+    def finished(self) -> bool:
+        return self._train_rmse() <= max(self.settings.tolerance, EXACT_FIT)
+
+    def add_layer(self, number: int) -> bool:
+        """Grow one layer; False if it stayed empty, and with it all that would follow."""
+        activation = self.settings.activations[number]
+        for side in self._sides():
+            side.open_layer(activation)
+        self._nodes.append([])
+        reason = self._fill_layer(number)
+        self.history.end_layer(len(self._nodes[-1]), reason)
+        if self._nodes[-1]:
+            return True
+        self._nodes.pop()
+        for side in self._sides():
+            side.stores.pop()
+        return False
+
+    def _fill_layer(self, number: int) -> str:
+        """Add nodes until the layer ends; why it did."""
+        limit = self.settings.max_nodes[number]
+        errors = [self._validation_rmse()]
+        while limit is None or len(self._nodes[-1]) < limit:
+            if self.finished:
+                return "tolerance"
+            if not self._add_node(number):
+                return "no candidate"
+            errors.append(self._validation_rmse())
+            if self._stalled(errors):
+                self._remove_nodes(_without_gain(errors, self.settings.stop_tolerance))
+                return "early stopping"
+        return "max_nodes"
+
+    def _add_node(self, number: int) -> bool:
+        activation = self.settings.activations[number]
+        found = self.search.find(
+            self.side.inputs, activation, self.readout, self.settings.candidates[number]
+        )
+        if found is None:
+            return False
+        with self.history.phase("readout_update"):
+            shadow_h = self._validation_outputs(found.node, found.lambda_, activation)
+            self.readout.add(found.h, shadow_h)
+            self.side.stores[-1].append(found.h)
+        self._nodes[-1].append((found.node, found.lambda_))
+        train_rmse, validation_rmse = self._train_rmse(), self._validation_rmse()
+        self.history.add_node(number + 1, found.lambda_, found.r, train_rmse, validation_rmse)
+        self._report(len(self.readout), number + 1, train_rmse, validation_rmse)
+        return True
+
+    def _validation_outputs(
+        self, node: Candidates, lambda_: float, activation: str
+    ) -> Floats | None:
+        side = self.validation
+        if side is None:
+            return None
+        h = node_outputs(node, lambda_, side.inputs, activation, side.count, self._map)
+        side.stores[-1].append(h)
+        return h
+
+    def _stalled(self, errors: list[float]) -> bool:
+        step = self.settings.stop_step
+        if not self.settings.early_stopping or self.validation is None or len(errors) - 1 <= step:
+            return False
+        return _gain(errors[-1 - step], errors[-1]) <= self.settings.stop_tolerance
+
+    def _remove_nodes(self, count: int) -> None:
+        if not count:
+            return
+        with self.history.phase("readout_update"):
+            self.readout.rewind(len(self.readout) - count)
+            for side in self._sides():
+                for _ in range(count):
+                    side.stores[-1].pop()
+        del self._nodes[-1][-count:]
+        self.history.remove_nodes(count)
+
+    def solve(self) -> Floats:
+        """The readout of the nodes that stayed, with ridge as the settings ask."""
+        factor, moments = self.readout.factors()
+        ridge = self.settings.ridge
+        rows = self.side.count
+        if ridge == "auto":
+            ridge = self._best_ridge(factor, moments) * rows
+        if self.settings.refit and self.validation is not None:
+            seen = self.validation.hidden(slice(0, self.validation.count))
+            factor = np.concatenate([factor, seen])
+            moments = np.concatenate([moments, self.validation.targets])
+            if self.settings.ridge == "auto":
+                ridge *= (rows + self.validation.count) / rows
+        self.history.ridge = float(ridge)
+        return ridge_solution(factor, moments, float(ridge))
+
+    def _best_ridge(self, factor: Floats, moments: Floats) -> float:
+        """The ridge per row with the least validation error; a token one without validation."""
+        side = self.validation
+        if side is None:
+            return float(RIDGES[1])
+        tried = [
+            _rmse(self._residual(side, ridge_solution(factor, moments, ridge * self.side.count)))
+            for ridge in RIDGES
+        ]
+        return float(RIDGES[int(np.argmin(tried))])
+
+    def errors(self, readout: Floats) -> tuple[float, float]:
+        """Training and validation RMSE with the final readout."""
+        found = [_rmse(self._residual(side, readout)) for side in self._sides()]
+        return found[0], found[1] if self.validation is not None else float("nan")
+
+    def layers(self) -> tuple[Layer, ...]:
+        """The hidden layers, as the machine keeps them."""
+        return tuple(
+            _as_layer(nodes, store.activation)
+            for nodes, store in zip(self._nodes, self.side.stores, strict=True)
+        )
+
+    def _residual(self, side: _Side, readout: Floats) -> Floats:
+        parts = self._map(
+            lambda rows: side.targets[rows] - side.hidden(rows) @ readout, side.count, CHUNK_ROWS
+        )
+        return np.concatenate(parts)
+
+    def _sides(self) -> list[_Side]:
+        return [self.side] if self.validation is None else [self.side, self.validation]
+
+    def _train_rmse(self) -> float:
+        return _rmse(self.readout.residual)
+
+    def _validation_rmse(self) -> float:
+        return float("nan") if self.readout.shadow is None else _rmse(self.readout.shadow.residual)
+
+
+def _linear_part(part: Part, settings: Settings, chunk_map: ChunkMap) -> LinearPart:
+    if settings.linear:
+        return fit_linear(part.rows, part.targets, settings.alpha, chunk_map)
+    outputs = part.targets.shape[1]
+    return LinearPart(np.zeros((part.rows.x.shape[1], outputs)), np.zeros(outputs))
+
+
+def _remainder(part: Part, linear: LinearPart, chunk_map: ChunkMap) -> Floats:
+    """The targets less the linear part."""
+    left = np.array(part.targets, dtype=np.float64)
+    if linear.weights.any() or linear.intercept.any():
+
+        def on(rows: slice) -> None:
+            left[rows] -= linear(part.rows.seen(rows))
+
+        chunk_map(on, len(left), CHUNK_ROWS)
+    return left
+
+
+def _as_layer(nodes: list[tuple[Candidates, float]], activation: str) -> Layer:
+    candidates = [node for node, _ in nodes]
+    weights = np.concatenate([node.weights for node in candidates])
+    mask = None
+    if candidates[0].mask is not None:
+        mask = np.concatenate([node.mask for node in candidates])
+    if weights.dtype == np.int8:
+        # Hidden connections have no sign; the file has one bit for each all the same.
+        weights[weights == 0] = -1
+    return Layer(
+        weights=weights,
+        lambdas=np.array([lambda_ for _, lambda_ in nodes]),
+        biases=np.concatenate([node.biases for node in candidates]),
+        activation=activation,
+        mask=mask,
+    )
+
+
+def _rmse(residual: Floats) -> float:
+    return float(np.sqrt(np.mean(np.square(residual))))
+
+
+def _gain(before: float, after: float) -> float:
+    """Relative decrease of the error, ``(E_before - E_after) / E_after``."""
+    return (before - after) / after if after else float(np.inf if before else 0)
+
+
+def _without_gain(errors: list[float], tolerance: float) -> int:
+    """How many of the newest nodes brought no more than ``tolerance`` each."""
+    kept = len(errors) - 1
+    while kept and _gain(errors[kept - 1], errors[kept]) <= tolerance:
+        kept -= 1
+    return len(errors) - 1 - kept

@@ -1,0 +1,63 @@
+"""What happened in training, node by node and phase by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+__all__ = ["PHASES", "History"]
+
+PHASES = ("lasso", "candidate_search", "inequality", "readout_update")
+
+
+@dataclass
+class History:
+    """The course of a training run; errors are RMSE over all outputs in normalised units.
+
+    One entry per node ever added: ``train_rmse`` and ``validation_rmse`` (NaN without validation
+    rows) after it, its ``layer`` (from 1), its ``lambdas`` and ``r``, and whether early stopping
+    ``removed`` it again. ``nodes_per_layer`` counts those that stayed, ``stops`` says why each
+    layer ended, ``seconds`` is time per phase, ``selected_inputs`` what LASSO kept.
+    """
+
+    train_rmse: list[float] = field(default_factory=list)
+    validation_rmse: list[float] = field(default_factory=list)
+    layer: list[int] = field(default_factory=list)
+    lambdas: list[float] = field(default_factory=list)
+    r: list[float] = field(default_factory=list)
+    removed: list[bool] = field(default_factory=list)
+    nodes_per_layer: list[int] = field(default_factory=list)
+    stops: list[str] = field(default_factory=list)
+    selected_inputs: list[int] = field(default_factory=list)
+    ridge: float = 0.0
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the time spent inside as part of a phase."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += perf_counter() - start
+
+    def add_node(
+        self, layer: int, lambda_: float, r: float, train_rmse: float, validation_rmse: float
+    ) -> None:
+        self.layer.append(layer)
+        self.lambdas.append(lambda_)
+        self.r.append(r)
+        self.train_rmse.append(train_rmse)
+        self.validation_rmse.append(validation_rmse)
+        self.removed.append(False)
+
+    def remove_nodes(self, count: int) -> None:
+        """Mark the newest ``count`` nodes as removed."""
+        for step in range(len(self.removed) - count, len(self.removed)):
+            self.removed[step] = True
+
+    def end_layer(self, nodes: int, reason: str) -> None:
+        self.nodes_per_layer.append(nodes)
+        self.stops.append(reason)

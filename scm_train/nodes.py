@@ -1,0 +1,63 @@
+"""Storage of the outputs of hidden nodes on a set of rows, one bit each for sign and step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from scm_train.activations import HARDWARE_ACTIVATIONS
+
+__all__ = ["NodeStore"]
+
+
+class NodeStore:
+    """The outputs of one layer's nodes on ``rows`` rows, a growing list of columns.
+
+    Sign and step outputs are packed eight rows to the byte; others are kept in float64.
+    """
+
+    def __init__(self, rows: int, activation: str):
+        self.rows = rows
+        self.activation = activation
+        self.packed = activation in HARDWARE_ACTIVATIONS
+        self._columns: list[NDArray] = []
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def append(self, h: NDArray[np.float64]) -> None:
+        """Add the outputs (rows,) of a new node."""
+        if self.packed:
+            self._columns.append(np.packbits(h > 0, bitorder="little"))
+        else:
+            self._columns.append(np.array(h, dtype=np.float64))
+
+    def pop(self) -> None:
+        """Forget the newest node."""
+        self._columns.pop()
+
+    def chunk(self, rows: slice, dtype: DTypeLike = np.float64) -> NDArray:
+        """The outputs (rows in the slice, nodes) in the values of the activation."""
+        out = np.empty((len(self._columns), rows.stop - rows.start), dtype=dtype)
+        for row, column in zip(out, self._columns, strict=True):
+            row[:] = self._unpack(column, rows) if self.packed else column[rows]
+        if self.activation == "sign":
+            out *= 2
+            out -= 1
+        return out.T
+
+    def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The outputs (len(indices), nodes) on chosen rows."""
+        out = np.empty((len(indices), len(self._columns)))
+        for k, column in enumerate(self._columns):
+            if self.packed:
+                out[:, k] = (column[indices >> 3] >> (indices & 7).astype(np.uint8)) & 1
+            else:
+                out[:, k] = column[indices]
+        return 2 * out - 1 if self.activation == "sign" else out
+
+    @staticmethod
+    def _unpack(column: NDArray[np.uint8], rows: slice) -> NDArray[np.uint8]:
+        first = rows.start // 8
+        bits = np.unpackbits(column[first : (rows.stop + 7) // 8], bitorder="little")
+        return bits[rows.start - 8 * first : rows.stop - 8 * first]

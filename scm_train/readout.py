@@ -1,0 +1,188 @@
+"""The least-squares readout of all nodes, by an orthogonal factorisation that grows and shrinks.
+
+The outputs of the nodes are ``H = Q R`` with orthonormal ``Q``, by classical Gram-Schmidt done
+twice, which is as orthogonal as Householder's. A node costs two passes over ``Q`` for each of the two
+projections. The readout then follows from the small factor ``R`` and ``C = Q^T T`` alone, with ridge or without.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.chunks import ChunkMap
+
+__all__ = ["Readout", "Shadow", "ridge_solution"]
+
+Floats = NDArray[np.float64]
+
+#: Columns per block of Q; a block's memory is only committed as its columns are written.
+BLOCK = 16
+#: Rows per chunk of a pass over Q.
+CHUNK = 65536
+#: A node with less than this share of its norm outside the others' span adds nothing.
+DEPENDENT = 1e-10
+
+
+class _Columns:
+    """A growing list of float64 vectors in blocks, with the two products Gram-Schmidt needs."""
+
+    def __init__(self, rows: int, chunk_map: ChunkMap):
+        self.rows = rows
+        self.count = 0
+        self._map = chunk_map
+        self._blocks: list[Floats] = []
+
+    def __getitem__(self, index: int) -> Floats:
+        return self._blocks[index // BLOCK][index % BLOCK]
+
+    def append(self, column: Floats) -> None:
+        if self.count == BLOCK * len(self._blocks):
+            self._blocks.append(np.empty((BLOCK, self.rows)))
+        self.count += 1
+        self[self.count - 1][:] = column
+
+    def pop(self) -> None:
+        self.count -= 1
+        if self.count <= BLOCK * (len(self._blocks) - 1):
+            self._blocks.pop()
+
+    def chunk(self, rows: slice) -> list[Floats]:
+        """The rows in the slice, as a list of (columns of the block, rows) matrices."""
+        return [b[: self.count - BLOCK * i, rows] for i, b in enumerate(self._blocks)]
+
+    def dot(self, vector: Floats) -> Floats:
+        """``Q^T v``."""
+        if not self.count:
+            return np.zeros(0)
+        parts = self._map(
+            lambda rows: np.concatenate([b @ vector[rows] for b in self.chunk(rows)]),
+            self.rows,
+            CHUNK,
+        )
+        return np.sum(parts, axis=0)
+
+    def subtract(self, vector: Floats, coefficients: Floats) -> None:
+        """``v -= Q c``, in place."""
+
+        def on(rows: slice) -> None:
+            for i, block in enumerate(self.chunk(rows)):
+                vector[rows] -= coefficients[BLOCK * i : BLOCK * (i + 1)] @ block
+
+        self._map(on, self.rows, CHUNK)
+
+
+class Shadow:
+    """Other rows (validation) that follow the readout of the training rows node by node."""
+
+    def __init__(self, targets: Floats, chunk_map: ChunkMap):
+        self.targets = targets
+        self.residual = targets.copy()
+        self._q = _Columns(len(targets), chunk_map)
+
+    def add(self, h: Floats, r: Floats, norm: float, c: Floats) -> None:
+        """Take on a node with the coefficients that the training rows gave it."""
+        q = np.array(h, dtype=np.float64)
+        if norm:
+            self._q.subtract(q, r)
+            q /= norm
+        else:
+            q[:] = 0.0
+        self._q.append(q)
+        self.residual -= np.outer(q, c)
+
+    def rewind(self, count: int, c: Floats) -> None:
+        while self._q.count > count:
+            self._q.pop()
+        _replay(self.residual, self.targets, self._q, c)
+
+
+class Readout:
+    """Least squares of ``targets`` (rows, outputs) on the nodes added so far.
+
+    ``residual`` is always what is left of the targets. A node that depends linearly on the others
+    is kept, and takes part in the minimum-norm readout.
+    """
+
+    def __init__(self, targets: Floats, chunk_map: ChunkMap, shadow: Shadow | None = None):
+        self.targets = targets
+        self.residual = targets.copy()
+        self.shadow = shadow
+        self._q = _Columns(len(targets), chunk_map)
+        self._r: list[Floats] = []
+        self._norms: list[float] = []
+        self._c: list[Floats] = []
+
+    def __len__(self) -> int:
+        return self._q.count
+
+    def basis(self, rows: slice) -> list[Floats]:
+        """``Q^T`` on some rows, in blocks of columns."""
+        return self._q.chunk(rows)
+
+    def projection(self, h: Floats) -> Floats:
+        """``Q^T h``."""
+        return self._q.dot(h)
+
+    def add(self, h: Floats, shadow_h: Floats | None = None) -> None:
+        """Add a node by its outputs (rows,), and on the shadow's rows if there is one."""
+        q = np.array(h, dtype=np.float64)
+        size = np.linalg.norm(q)
+        r = np.zeros(len(self))
+        for _ in range(2):
+            step = self._q.dot(q)
+            self._q.subtract(q, step)
+            r += step
+        norm = float(np.linalg.norm(q))
+        if norm > DEPENDENT * size:
+            q /= norm
+        else:
+            norm, q[:] = 0.0, 0.0
+        c = q @ self.residual
+        self.residual -= np.outer(q, c)
+        self._q.append(q)
+        self._r.append(r)
+        self._norms.append(norm)
+        self._c.append(c)
+        if self.shadow is not None:
+            assert shadow_h is not None
+            self.shadow.add(shadow_h, r, norm, c)
+
+    def rewind(self, count: int) -> None:
+        """Keep the first ``count`` nodes, with the residual exactly as it was after them."""
+        while len(self) > count:
+            self._q.pop()
+        del self._r[count:], self._norms[count:], self._c[count:]
+        c = np.array(self._c).reshape(count, -1)
+        _replay(self.residual, self.targets, self._q, c)
+        if self.shadow is not None:
+            self.shadow.rewind(count, c)
+
+    def factors(self) -> tuple[Floats, Floats]:
+        """``R`` (nodes, nodes) and ``Q^T T`` (nodes, outputs)."""
+        nodes = len(self)
+        factor = np.zeros((nodes, nodes))
+        for k, (r, norm) in enumerate(zip(self._r, self._norms, strict=True)):
+            factor[:k, k] = r
+            factor[k, k] = norm
+        return factor, np.array(self._c).reshape(nodes, self.targets.shape[1])
+
+
+def ridge_solution(factor: Floats, moments: Floats, ridge: float = 0.0) -> Floats:
+    """Minimise ``|R b - C|^2 + ridge |b|^2``; of several minima, the one of least norm.
+
+    ``R^T R`` and ``R^T C`` may stand for any number of rows.
+    """
+    if not factor.size:
+        return np.zeros((factor.shape[1], moments.shape[1]))
+    u, s, vt = np.linalg.svd(factor, full_matrices=False)
+    kept = s > s[0] * max(factor.shape) * np.finfo(float).eps
+    gain = np.where(kept, s / np.where(kept, s * s + ridge, 1.0), 0.0)
+    return vt.T @ (gain[:, None] * (u.T @ moments))
+
+
+def _replay(residual: Floats, targets: Floats, q: _Columns, c: Floats) -> None:
+    """Rebuild a residual by the very steps that made it, so that it is equal to the last bit."""
+    residual[:] = targets
+    for k in range(q.count):
+        residual -= np.outer(q[k], c[k])
