@@ -125,7 +125,7 @@ class Archive:
             raise ModelFileError(f"{name} must be of shape {readable}, not {header.shape}")
         array = self._data(name, header).astype(wanted, copy=False)
         if wanted.kind == "f" and not name.startswith("history_") and not np.isfinite(array).all():
-            raise ModelFileError(f"{name} must be finite, not {array[~np.isfinite(array)][0]!r}")
+            raise ModelFileError(f"{name} must be finite, not {array[~np.isfinite(array)][0]}")
         return array
 
     def _header(self, name: str) -> _Header:

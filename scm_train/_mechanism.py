@@ -103,7 +103,7 @@ def call_mechanism(
         )
     if not np.isfinite(values).all():
         raise DataError(
-            f"mechanism values must be finite, not {values[~np.isfinite(values)][0]!r}; "
+            f"mechanism values must be finite, not {values[~np.isfinite(values)][0]}; "
             "mend the mechanism for the inputs it is asked about"
         )
     return to_unit(values, target_min, target_max)

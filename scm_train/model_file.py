@@ -257,7 +257,7 @@ def _load_layer(
             raise ModelFileError(f"{name}_mask must leave every node at least one input")
     lambdas = archive.take(f"{name}_lambda", np.float64, (nodes,))
     if (lambdas <= 0).any():
-        raise ModelFileError(f"{name}_lambda must be positive, not {lambdas.min()!r}")
+        raise ModelFileError(f"{name}_lambda must be positive, not {lambdas.min()}")
     biases = archive.take(f"{name}_bias", np.float64, (nodes,))
     return Layer(weights, lambdas, biases, about["activation"], mask)
 

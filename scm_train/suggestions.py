@@ -9,9 +9,10 @@ from difflib import get_close_matches
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return ``did you mean 'sigmoid'?`` or, with nothing near, ``known are: ...``."""
     names = list(known)
-    near = get_close_matches(str(name), names, n=1, cutoff=0.5)
+    by_lower_case = {known.lower(): known for known in names}
+    near = get_close_matches(str(name).lower(), by_lower_case, n=1, cutoff=0.5)
     if near:
-        return f"did you mean {near[0]!r}?"
+        return f"did you mean {by_lower_case[near[0]]!r}?"
     if len(names) > 12:
         return f"known are: {', '.join(names[:12])}, and {len(names) - 12} more"
     return f"known are: {', '.join(names)}"

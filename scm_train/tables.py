@@ -60,7 +60,7 @@ def read_rows(
     for target in targets:
         if (columns[target] == columns[target][0]).all():
             raise DataError(
-                f"target {target!r} must vary, not be {columns[target][0]!r} in every row; "
+                f"target {target!r} must vary, not be {columns[target][0].item()!r} in every row; "
                 "there is nothing to learn"
             )
     y = columns[targets[0]] if len(targets) == 1 else _several(columns, targets)
@@ -119,7 +119,7 @@ def _several(columns: dict[str, NDArray], targets: Sequence[str]) -> NDArray[np.
     for target in targets:
         if columns[target].dtype.kind not in "fiu":
             raise DataError(
-                f"target {target!r} must be numbers, not text like {columns[target][0]!r}; "
+                f"target {target!r} must be numbers, not text like {columns[target][0].item()!r}; "
                 "class labels are learnt from one target column"
             )
     return _matrix(columns, targets)
