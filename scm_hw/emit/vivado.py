@@ -1,0 +1,113 @@
+"""What goes to Vivado: the board top, its constraints, and scripts that run as they are.
+
+`vivado -mode batch -source build.tcl` makes a bitstream with reports of timing, utilisation and
+power; `vivado -mode batch -source project.tcl` makes a project for the GUI. Both run in the build's
+folder, beside `scm_core.v` and the test bench.
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+from scm_hw.boards import Board
+from scm_hw.boards.top import BoardTop, VerilogCore
+from scm_hw.emit.testbench import INPUTS, OUTPUTS, TESTBENCH
+from scm_hw.sim.vectors import Vectors
+
+CORE = "scm_core"
+TOP = "scm_top"
+
+_SLACK = 'puts "worst slack: [get_property SLACK [get_timing_paths -max_paths 1]] ns"'
+
+
+def board_files(board: Board, core_verilog: str, vectors: Vectors) -> dict[str, str]:
+    """The board top around `scm_core.v`, constraints and scripts, file name to text."""
+    assert board.platform is not None
+    platform = board.platform()
+    platform.add_file(f"{CORE}.v", core_verilog)
+    top = BoardTop(board, VerilogCore(vectors.in_width, vectors.out_width), vectors)
+    plan = platform.build(
+        top, name=TOP, do_build=False, emit_src=False, script_before_bitstream=_SLACK
+    )
+    return {
+        f"{TOP}.v": _text(plan.files[f"{TOP}.v"]),
+        f"{TOP}.xdc": _text(plan.files[f"{TOP}.xdc"]),
+        "build.tcl": _text(plan.files[f"{TOP}.tcl"]),
+        "project.tcl": _project(board, TOP, [f"{CORE}.v", f"{TOP}.v"], f"{TOP}.xdc"),
+    }
+
+
+def out_of_context_files(board: Board) -> dict[str, str]:
+    """Constraints and scripts for the core alone, to be placed in a design of the user's own."""
+    constraint = f"create_clock -name clk -period {1e3 / board.clock_mhz:.3f} [get_ports clk]\n"
+    return {
+        f"{CORE}.xdc": constraint,
+        "build.tcl": _OUT_OF_CONTEXT.substitute(part=board.part, core=CORE, slack=_SLACK),
+        "project.tcl": _project(board, CORE, [f"{CORE}.v"], f"{CORE}.xdc", _CORE_IS_A_MODULE),
+    }
+
+
+def _text(content: str | bytes) -> str:
+    text = content.decode() if isinstance(content, bytes) else content
+    return text.rstrip("\n") + "\n"
+
+
+def _project(board: Board, top: str, sources: list[str], constraints: str, extra: str = "") -> str:
+    return _PROJECT.substitute(
+        part=board.part,
+        top=top,
+        sources=" ".join(sources),
+        constraints=constraints,
+        testbench=TESTBENCH,
+        inputs=INPUTS,
+        outputs=OUTPUTS,
+        extra=extra,
+    )
+
+
+_OUT_OF_CONTEXT = Template("""\
+# The core alone, placed and routed out of context: vivado -mode batch -source build.tcl
+create_project -in_memory -part $part
+read_verilog $core.v
+read_xdc -mode out_of_context $core.xdc
+synth_design -top $core -part $part -mode out_of_context
+report_timing_summary -file ${core}_timing_synth.rpt
+report_utilization -file ${core}_utilization_synth.rpt
+write_checkpoint -force ${core}_synth.dcp
+opt_design
+place_design
+phys_opt_design
+route_design
+write_checkpoint -force ${core}_route.dcp
+report_utilization -hierarchical -file ${core}_utilization.rpt
+report_drc -file ${core}_drc.rpt
+report_timing_summary -max_paths 10 -file ${core}_timing.rpt
+report_power -file ${core}_power.rpt
+$slack
+quit
+""")
+
+_CORE_IS_A_MODULE = """\
+set_property -name {STEPS.SYNTH_DESIGN.ARGS.MORE OPTIONS} -value {-mode out_of_context} \\
+    -objects [get_runs synth_1]
+"""
+
+# The hex files are named in full to the test bench, since Vivado runs it in a folder of its own.
+_PROJECT = Template("""\
+# A project for the GUI: vivado -mode batch -source project.tcl, then vivado project/$top.xpr
+set folder [file dirname [file normalize [info script]]]
+cd $$folder
+create_project -force $top project -part $part
+add_files -fileset sources_1 {$sources}
+set_property top $top [get_filesets sources_1]
+add_files -fileset constrs_1 {$constraints}
+add_files -fileset sim_1 {$testbench $inputs $outputs}
+set_property top tb_scm_core [get_filesets sim_1]
+set_property -name {xsim.simulate.runtime} -value {all} -objects [get_filesets sim_1]
+set_property -name {xsim.simulate.xsim.more_options} \\
+    -value "-testplusarg inputs=$$folder/$inputs -testplusarg outputs=$$folder/$outputs" \\
+    -objects [get_filesets sim_1]
+${extra}update_compile_order -fileset sources_1
+update_compile_order -fileset sim_1
+close_project
+""")
