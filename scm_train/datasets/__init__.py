@@ -1,1 +1,8 @@
-"""Data sets by name: public files, generated functions, simulated plants."""
+"""Data sets by name: public files, generated functions, and simulated plants named as such."""
+
+from __future__ import annotations
+
+from scm_train.datasets._dataset import Dataset
+from scm_train.datasets._registry import Summary, describe, load, names
+
+__all__ = ["Dataset", "Summary", "describe", "load", "names"]
