@@ -21,7 +21,7 @@ from scm_train._sources import Source, open_source
 from scm_train.errors import DataError
 from scm_train.suggestions import did_you_mean
 
-__all__ = ["Rows", "read_features", "read_rows"]
+__all__ = ["Rows", "read_features", "read_rows", "split_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,19 +46,22 @@ def read_rows(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     least: int = 1,
+    varying: bool = True,
 ) -> Rows:
     """Read targets and features (all other columns but ``drop``, unless named).
 
+    Columns may be named one by one, or several in one text as :func:`split_names` has it.
     :class:`DataError`, one line, for a missing column, text where numbers belong, a value that is
-    missing or not finite, a constant target, or fewer than ``least`` rows.
+    missing or not finite, fewer than ``least`` rows, or, if ``varying``, a constant target.
     """
     with open_source(Path(path)) as source:
+        targets = split_names(targets, source.names)
         names = _feature_names(source, targets, features, drop)
         columns = source.read(names, labels=targets)
     X = _matrix(columns, names)
     _check_count(len(X), least, path)
     for target in targets:
-        if (columns[target] == columns[target][0]).all():
+        if varying and (columns[target] == columns[target][0]).all():
             raise DataError(
                 f"target {target!r} must vary, not be {columns[target][0].item()!r} in every row; "
                 "there is nothing to learn"
@@ -70,6 +73,7 @@ def read_rows(
 def read_features(path: str | Path, features: Sequence[str]) -> NDArray[np.float64]:
     """Read the named features alone (n, d), for prediction."""
     with open_source(Path(path)) as source:
+        features = split_names(features, source.names)
         _check_known(source, features)
         columns = source.read(features)
     X = _matrix(columns, features)
@@ -77,11 +81,22 @@ def read_features(path: str | Path, features: Sequence[str]) -> NDArray[np.float
     return X
 
 
+def split_names(texts: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Split each text at its commas, unless it is, commas and all, a known name."""
+    names: list[str] = []
+    for text in texts:
+        parts = [text] if text.strip() in known else text.split(",")
+        names += [part.strip() for part in parts]
+    return names
+
+
 def _feature_names(
     source: Source, targets: Sequence[str], features: Sequence[str] | None, drop: Sequence[str]
 ) -> list[str]:
-    _check_known(source, [*targets, *drop, *(features or ())])
-    wanted = source.names if features is None else features
+    drop = split_names(drop, source.names)
+    wanted = source.names if features is None else split_names(features, source.names)
+    _check_known(source, [*targets, *drop])
+    _check_known(source, wanted)
     chosen = [name for name in wanted if name not in drop and name not in targets]
     if not chosen:
         raise DataError(

@@ -1,0 +1,53 @@
+"""The command line: ``python -m scm_train fit|evaluate|predict|info|datasets``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from scm_train import cli_fit, cli_models
+from scm_train.cli_parser import build_parser
+from scm_train.errors import ScmTrainError
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "fit": cli_fit.fit,
+    "evaluate": cli_models.evaluate,
+    "predict": cli_models.predict,
+    "info": cli_models.info,
+    "datasets": cli_models.list_datasets,
+}
+
+USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0, or the exit code of what went wrong, which one line tells."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            args = build_parser().parse_args(argv)
+            _COMMANDS[args.command](args)
+            sys.stdout.flush()
+    except ScmTrainError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone; without this, Python complains once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return 0
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

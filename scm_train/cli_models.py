@@ -1,0 +1,134 @@
+"""`scm_train evaluate`, `predict`, `info` and `datasets`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train import datasets, model_file
+from scm_train.cli_mechanism import import_callable
+from scm_train.cli_output import described, print_result
+from scm_train.errors import DataError, ParameterError
+from scm_train.machine import Machine
+from scm_train.scores import class_indices, score
+from scm_train.tables import read_features, read_rows
+
+__all__ = ["evaluate", "info", "list_datasets", "predict"]
+
+
+def info(args: argparse.Namespace) -> None:
+    """Say what is in a model file."""
+    machine = model_file.load(args.model)
+    print_result({"model": args.model, **described(machine)}, args.json)
+
+
+def evaluate(args: argparse.Namespace) -> None:
+    """Score a model on a data file, or on the rows that it carries."""
+    machine = _load(args)
+    if args.data is None:
+        rows = machine.evaluation
+        if rows is None:
+            raise ParameterError("evaluate must be given a data file; this model carries no rows")
+        X, targets, p0 = rows.inputs, rows.targets, rows.mechanism
+    else:
+        X, targets = _read_targets(machine, args)
+        p0 = _mechanism_column(machine, args)
+    result = {"model": args.model, "data": args.data, "rows": len(X)}
+    print_result(result | score(machine, X, targets, p0), args.json)
+
+
+def predict(args: argparse.Namespace) -> None:
+    """Write the predictions for a data file's rows, one line each."""
+    machine = _load(args)
+    X = read_features(args.data, machine.feature_names)
+    y = machine.predict(X, _mechanism_column(machine, args))
+    header = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
+    lines = y.reshape(len(y), -1).tolist()
+    if args.json:
+        print_result({"columns": header, "predictions": lines}, as_json=True)
+    elif args.out is None:
+        _write_csv(sys.stdout, header, lines)
+    else:
+        _write_file(Path(args.out), header, lines)
+
+
+def list_datasets(args: argparse.Namespace) -> None:
+    """List the data sets that have a name."""
+    summaries = [asdict(summary) for summary in datasets.describe()]
+    if args.json:
+        print_result({"datasets": summaries}, as_json=True)
+        return
+    width = max(len(s["name"]) for s in summaries)
+    for s in summaries:
+        print(
+            f"{s['name']:{width}}  {s['rows']:>9,} x {s['inputs']:<3} -> {s['outputs']:<2}  "
+            f"{s['task']:14}  {s['origin']:10}  {s['description']}"
+        )
+
+
+def _load(args: argparse.Namespace) -> Machine:
+    function = None if args.mechanism is None else import_callable(args.mechanism)
+    return model_file.load(args.model, mechanism=function)
+
+
+def _mechanism_column(machine: Machine, args: argparse.Namespace) -> NDArray[np.float64] | None:
+    if args.mechanism_columns is None:
+        return None
+    values = read_features(args.data, args.mechanism_columns)
+    if values.shape[1] != machine.n_outputs:
+        raise ParameterError(
+            f"--mechanism-columns must be one per output ({machine.n_outputs}), "
+            f"not {values.shape[1]}"
+        )
+    return values
+
+
+def _label_name(machine: Machine) -> str:
+    """The column that a classifier's labels came from."""
+    target = machine.info.get("data", {}).get("target")
+    return target[0] if isinstance(target, list) and target else "class"
+
+
+def _read_targets(machine: Machine, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
+    own = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
+    rows = read_rows(args.data, args.target or own, machine.feature_names, varying=False)
+    if machine.classes is not None:
+        return rows.X, class_indices(machine, rows.y)
+    if rows.y.dtype.kind not in "fiu":
+        raise DataError(f"target must be numbers, not text like {rows.y[0]!s}; check the column")
+    targets = rows.y.reshape(len(rows.y), -1).astype(np.float64)
+    if targets.shape[1] != machine.n_outputs:
+        raise ParameterError(
+            f"--target must be one column per output ({machine.n_outputs}), not {targets.shape[1]}"
+        )
+    return rows.X, targets
+
+
+def _write_csv(file: TextIO, header: list[str], lines: list[list]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+
+
+def _write_file(path: Path, header: list[str], lines: list[list]) -> None:
+    text = io.StringIO()
+    _write_csv(text, header, lines)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text.getvalue(), encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        raise DataError(
+            f"--out must be a file in a folder that can be written to, not {str(path)!r} ({error})"
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,118 @@
+"""What the command line says about a machine, for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scm_train._model_meta import plain
+from scm_train.activations import HARDWARE_ACTIVATIONS
+from scm_train.machine import Machine, hardware_reasons
+from scm_train.storage import storage
+
+__all__ = ["described", "print_result"]
+
+
+def described(machine: Machine) -> dict[str, Any]:
+    """A machine's shape, formats, scores, storage and readiness for hardware."""
+    reasons = hardware_reasons(machine)
+    encoder = machine.encoder
+    about: dict[str, Any] = {
+        "name": machine.info.get("name"),
+        "algorithm": machine.algorithm,
+        "task": machine.task,
+        "features": list(machine.feature_names),
+        "targets": list(machine.target_names),
+        "encoder": {"kind": encoder.kind, "input_bits": encoder.input_bits, "width": encoder.width},
+        "layers": [
+            {
+                "nodes": layer.nodes,
+                "activation": layer.activation,
+                "weights": "binary" if layer.binary else "real",
+                "selective": layer.mask is not None,
+            }
+            for layer in machine.layers
+        ],
+        "linear_inputs": [
+            name
+            for name, used in zip(
+                machine.feature_names, machine.linear.any(axis=1).tolist(), strict=True
+            )
+            if used
+        ],
+        "mechanism": {"kind": machine.mechanism.kind},
+        "scores": machine.info.get("scores", {}),
+        "storage": _storage(machine),
+        "hardware": {"ready": not reasons, "reasons": reasons},
+        "evaluation_rows": 0 if machine.evaluation is None else len(machine.evaluation.inputs),
+    }
+    if machine.mechanism.worst_error is not None:
+        about["mechanism"]["worst_error"] = machine.mechanism.worst_error
+    if encoder.spacing is not None:
+        about["encoder"]["thresholds"] = encoder.spacing
+    about |= {key: machine.info[key] for key in ("seed", "data", "timing") if key in machine.info}
+    return about
+
+
+def _storage(machine: Machine) -> dict[str, Any]:
+    """Bits of the hidden weights, counted as in the paper."""
+    groups = machine.encoder.groups
+    present = sum(
+        int(np.count_nonzero(layer.effective_weights(groups if k == 0 else None)))
+        for k, layer in enumerate(machine.layers)
+    )
+    count = storage(
+        machine.nodes,
+        machine.n_features,
+        machine.encoder.width if machine.encoder.coded else None,
+        keep_lambda=not all(layer.activation in HARDWARE_ACTIVATIONS for layer in machine.layers),
+        present=present,
+    )
+    about: dict[str, Any] = {"weights": count.weights, "real_bits": count.real_bits}
+    if all(layer.binary for layer in machine.layers):
+        about |= {
+            "binary_bits": count.binary_bits,
+            "lambda_bits": count.lambda_bits,
+            "reduction": count.reduction,
+        }
+    return about
+
+
+def print_result(result: Mapping[str, Any], as_json: bool) -> None:
+    """Print a result as JSON, or as lines of name and value."""
+    result = plain(result)
+    if as_json:
+        print(json.dumps(result, ensure_ascii=False, indent=2))
+        return
+    width = max(map(len, result))
+    for key, value in result.items():
+        if value is not None:
+            print(f"{key.replace('_', ' '):{width}}  {_text(key, value)}")
+
+
+def _text(key: str, value: Any) -> str:
+    if key == "layers":
+        return _layers(value)
+    if key == "hardware":
+        return "ready" if value["ready"] else "not ready: " + "; ".join(value["reasons"])
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k.replace('_', ' ')} {_text(k, v)}" for k, v in value.items()) or "-"
+    if isinstance(value, list):
+        shown = [_text(key, item) for item in value[:12]]
+        more = [f"and {len(value) - 12} more"] if len(value) > 12 else []
+        return ", ".join(shown + more) or "-"
+    if isinstance(value, float):
+        return f"{value:.2%}" if key == "reduction" else f"{value:.6g}"
+    return str(value)
+
+
+def _layers(layers: list[dict[str, Any]]) -> str:
+    parts = [
+        f"{layer['nodes']} {layer['activation']} ({layer['weights']} weights"
+        + (", selective)" if layer["selective"] else ")")
+        for layer in layers
+    ]
+    return " - ".join(parts) or "-"

@@ -1,0 +1,263 @@
+"""The command line's grammar: parsers, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from scm_train._parameters import ALGORITHMS
+from scm_train.errors import ParameterError
+from scm_train.suggestions import did_you_mean
+
+__all__ = ["build_parser"]
+
+COMMANDS = ("fit", "evaluate", "predict", "info", "datasets")
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose errors are exceptions, for `main` to print as one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ParameterError(f"{message}; see `{self.prog} --help`")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `python -m scm_train`."""
+    parser = OneLineParser(
+        prog="scm_train",
+        description="Train stochastic configuration machines, and write them to model files.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="|".join(COMMANDS), required=True)
+    _add_fit(commands)
+    _add_evaluate(commands)
+    _add_predict(commands)
+    info = commands.add_parser("info", help="say what is in a model file")
+    info.add_argument("model", help="model file (.npz)")
+    _add_output(info)
+    _add_output(commands.add_parser("datasets", help="list the data sets that have a name"))
+    return parser
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def _add_fit(commands: Any) -> None:
+    fit = commands.add_parser(
+        "fit",
+        help="train a model and write it to a file",
+        description="Train a model. What is not said is as the estimators have it, but for 60 sign "
+        "nodes in one layer on thermometer:31 codes; such a model is ready for hardware.",
+        # Only flags that were given overrule the estimators' own defaults.
+        argument_default=argparse.SUPPRESS,
+    )
+    fit.add_argument("data", nargs="?", default=None, help="CSV, TSV, Parquet, .npy or .npz file")
+    fit.add_argument("--out", required=True, help="model file to write (.npz)")
+    _add_data_flags(fit)
+    _add_learner_flags(fit)
+    _add_mechanism_flags(fit)
+    fit.add_argument("--name", default=None, help="what builds of the model are called")
+    fit.add_argument(
+        "--no-eval-rows",
+        action="store_true",
+        default=False,
+        help="leave the test rows out of the model file",
+    )
+    fit.add_argument("-q", "--quiet", action="store_true", default=False, help="say nothing")
+    fit.add_argument("--json", action="store_true", default=False, help="print JSON, not text")
+
+
+def _add_data_flags(fit: argparse.ArgumentParser) -> None:
+    group = fit.add_argument_group("data")
+    group.add_argument("--dataset", default=None, help="a data set by name, instead of a file")
+    group.add_argument(
+        "--target", action="append", default=None, help="target column(s), by commas"
+    )
+    group.add_argument("--features", action="append", default=None, help="use only these columns")
+    group.add_argument("--drop", action="append", default=[], help="leave these columns out")
+    group.add_argument(
+        "--task",
+        type=one_of("auto", "regression", "classification"),
+        default="auto",
+        help="auto: classification for text labels, regression for numbers",
+    )
+    group.add_argument(
+        "--test-fraction",
+        type=float,
+        default=None,
+        help="share of rows kept for the test (0.25, or the split of a named data set)",
+    )
+    group.add_argument(
+        "--validation-fraction", type=float, help="share of training rows to validate on (0.1)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the split and of training (0)")
+
+
+def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
+    group = fit.add_argument_group("learner")
+    add = group.add_argument
+    add("--algorithm", type=algorithm, default="SCM", help=", ".join(a.lower() for a in ALGORITHMS))
+    add(
+        "--paper",
+        action="store_true",
+        default=False,
+        help="start from the paper's settings (sigmoid nodes on plain inputs)",
+    )
+    add("--layers", type=int, help="most hidden layers (as many as a list below has, or 1)")
+    add("--max-nodes", type=per_layer(limit), help="most nodes per layer: 60, 28,8 or none")
+    add("--activation", type=per_layer(str), help="sign, step, sigmoid, brelu, tanh; or sign,step")
+    add("--candidates", type=per_layer(int), help="candidates per draw, T_max; or one per layer")
+    add("--encoder", help="thermometer:31, thermometer:31:quantile, binary:5, gray:5 or none")
+    add("--input-bits", type=auto_or_none(int), help="bits of an input's code: 12, auto or none")
+    add("--weights", type=one_of("binary", "real"), help="binary or real")
+    add("--inputs-per-node", type=inputs_per_node, help="2, 1,2,3, 1:0.5,2:0.5 or all")
+    add("--sign-pattern", type=sign_pattern, help="free, monotone, or the share of monotone ones")
+    add("--bias-range", type=bias_range, help="auto, paper, or low,high")
+    add("--criterion", type=one_of("paper", "exact"), help="what candidates are scored by")
+    add("--lambdas", type=numbers, help="scales of the weights, in the order they are tried")
+    add("--r", type=numbers, dest="r_values", help="increasing sequence r of the inequality")
+    add("--tolerance", type=float, help="training RMSE at which training ends")
+    add("--stop-step", type=int, help="early stopping: L_step (10)")
+    add("--stop-tolerance", type=float, help="early stopping: tau (0.001)")
+    add("--alpha", type=float, help="factor of the LASSO for the linear part")
+    add("--ridge", type=auto_or_none(float), help="penalty on the readout: 0 (the paper's) or auto")
+
+
+def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("mechanism model P0")
+    add = group.add_argument
+    add(
+        "--mechanism",
+        default=None,
+        help="module:function on raw inputs, or `dataset` for a named data set's own",
+    )
+    add(
+        "--mechanism-kind",
+        type=one_of("external", "table", "polynomial"),
+        default="external",
+        help="how the model holds it: external (default), table or polynomial",
+    )
+    add("--mechanism-inputs", action="append", help="features that it depends on", default=None)
+    add("--mechanism-points", type=int, default=33, help="points per input of a table (33)")
+    add("--mechanism-degree", type=int, default=2, help="degree of a polynomial (2)")
+
+
+def _add_evaluate(commands: Any) -> None:
+    evaluate = commands.add_parser("evaluate", help="score a model on data")
+    evaluate.add_argument("model", help="model file (.npz)")
+    evaluate.add_argument("data", nargs="?", help="data file; without, the rows in the model file")
+    evaluate.add_argument("--target", action="append", help="target column(s), if named otherwise")
+    _add_given_mechanism(evaluate)
+    _add_output(evaluate)
+
+
+def _add_predict(commands: Any) -> None:
+    predict = commands.add_parser("predict", help="predict the targets of a data file's rows")
+    predict.add_argument("model", help="model file (.npz)")
+    predict.add_argument("data", help="data file with the model's features")
+    predict.add_argument("--out", help="CSV file to write; without, standard output")
+    _add_given_mechanism(predict)
+    _add_output(predict)
+
+
+def _add_given_mechanism(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mechanism", help="module:function of a model with an external mechanism")
+    parser.add_argument(
+        "--mechanism-columns", action="append", help="column(s) that hold its P0, one per target"
+    )
+
+
+# ------------------------------------------------------------------------------ types of values
+
+
+def parts_of(text: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """One of a few words, with a suggestion for any other."""
+
+    def choose(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(
+                f"must be one of {', '.join(choices)}, not {text!r}; {did_you_mean(text, choices)}"
+            )
+        return text
+
+    return choose
+
+
+def algorithm(text: str) -> str:
+    """The name of a learner, however it is spelt: scm, DeepSCN, dirvfl-1."""
+    known = {name.lower(): name for name in ALGORITHMS}
+    spelt = text.lower().replace("-", "").replace("_", "")
+    if spelt not in known:
+        raise argparse.ArgumentTypeError(
+            f"must be one of {', '.join(known)}, not {text!r}; {did_you_mean(text, known)}"
+        )
+    return known[spelt]
+
+
+def limit(text: str) -> int | None:
+    """A number of nodes, or none for no limit."""
+    return None if text in ("none", "inf") else int(text)
+
+
+def per_layer(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """One value, or several by commas, one per layer."""
+
+    def parse(text: str) -> Any:
+        values = [_parsed(kind, part) for part in parts_of(text)]
+        if not values:
+            raise argparse.ArgumentTypeError("must be one value or one per layer, not empty")
+        return values[0] if len(values) == 1 else values
+
+    return parse
+
+
+def auto_or_none(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A number, `auto` or `none`."""
+
+    def parse(text: str) -> Any:
+        return {"auto": "auto", "none": None}[text] if text in ("auto", "none") else _number(text)
+
+    def _number(text: str) -> Any:
+        return _parsed(kind, text, " (or auto, or none)")
+
+    return parse
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    return tuple(_parsed(float, part) for part in parts_of(text))
+
+
+def inputs_per_node(text: str) -> Any:
+    """All, a number, one of several numbers, or shares of numbers."""
+    if text == "all":
+        return None
+    if ":" in text:
+        pairs = (part.partition(":") for part in parts_of(text))
+        return {_parsed(int, count): _parsed(float, share) for count, _, share in pairs}
+    counts = tuple(_parsed(int, part, " (or all)") for part in parts_of(text))
+    return counts[0] if len(counts) == 1 else counts
+
+
+def sign_pattern(text: str) -> str | float:
+    """Free, monotone, or the share of monotone candidates."""
+    return text if text in ("free", "monotone") else _parsed(float, text, " (or free, or monotone)")
+
+
+def bias_range(text: str) -> str | tuple[float, ...]:
+    """Auto, paper, or two numbers."""
+    return text if text in ("auto", "paper") else numbers(text)
+
+
+def _parsed(kind: Callable[[str], Any], text: str, otherwise: str = "") -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind in (int, limit) else "a number"
+        raise argparse.ArgumentTypeError(f"must be {what}{otherwise}, not {text!r}") from None
