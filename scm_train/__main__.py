@@ -30,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             args = build_parser().parse_args(argv)
+            if getattr(args, "quiet", False):
+                warnings.simplefilter("ignore")
             _COMMANDS[args.command](args)
             sys.stdout.flush()
     except ScmTrainError as error:

@@ -99,7 +99,7 @@ def _text(key: str, value: Any) -> str:
     if key == "hardware":
         return "ready" if value["ready"] else "not ready: " + "; ".join(value["reasons"])
     if isinstance(value, Mapping):
-        return ", ".join(f"{k.replace('_', ' ')} {_text(k, v)}" for k, v in value.items()) or "-"
+        return ", ".join(f"{k} {_text(k, v)}" for k, v in value.items()) or "-"
     if isinstance(value, list):
         shown = [_text(key, item) for item in value[:12]]
         more = [f"and {len(value) - 12} more"] if len(value) > 12 else []

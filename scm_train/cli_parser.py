@@ -19,7 +19,8 @@ class OneLineParser(argparse.ArgumentParser):
     """A parser whose errors are exceptions, for `main` to print as one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise ParameterError(f"{message}; see `{self.prog} --help`")
+        remedy = "" if message.endswith("?") else f"; see `{self.prog} --help`"
+        raise ParameterError(message + remedy)
 
 
 def build_parser() -> argparse.ArgumentParser:

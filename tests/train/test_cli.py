@@ -1,0 +1,520 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from scm_hw.load import evaluate, read_model
+from scm_train import estimators, model_file
+from scm_train.__main__ import main
+from scm_train.machine import hardware_reasons
+
+ROOT = Path(__file__).resolve().parents[2]
+FAST = ("--max-nodes", "6", "--candidates", "10")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Every test stands in an empty folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def plant_csv(path="plant.csv", n=160, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 3, (n, 3))
+    y = X[:, 0] ** 2 + X[:, 1] + 0.01 * rng.normal(size=n)
+    np.savetxt(
+        path, np.column_stack([X, y]), delimiter=",", header="speed,load,heat,force", comments=""
+    )
+    return path
+
+
+def labels_csv(path="labels.csv", n=150, names=("low", "mid", "high")):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 3, (n, 2))
+    lines = [f"{a},{b},{names[int(a)]}" for a, b in X]
+    Path(path).write_text("a,b,grade\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def fitted(*flags, data=None, target="force"):
+    """Run fit, and load what it wrote."""
+    code = main(["fit", data or plant_csv(), "--target", target, "--out", "m.npz", *FAST, *flags])
+    assert code == 0
+    return model_file.load("m.npz")
+
+
+def test_the_default_model_is_ready_for_hardware():
+    assert main(["fit", plant_csv(), "--target", "force", "--out", "m.npz", "-q"]) == 0
+    machine = model_file.load("m.npz")
+    assert hardware_reasons(machine) == []
+    assert machine.algorithm == "SCM"
+    assert machine.encoder.bits == (31, 31, 31)
+    assert machine.encoder.input_bits == 12
+    assert len(machine.layers) == 1
+    assert machine.nodes[0] <= 60
+    assert machine.layers[0].activation == "sign"
+    assert machine.feature_names == ("speed", "load", "heat")
+    assert machine.target_names == ("force",)
+    assert machine.info["name"] == "plant"
+    assert machine.info["data"] == {
+        "name": "plant.csv",
+        "target": ["force"],
+        "train_rows": 120,
+        "test_rows": 40,
+    }
+    read_model(Path("m.npz"))
+
+
+def test_the_same_command_writes_the_same_bytes():
+    fitted("--seed", "5")
+    first = Path("m.npz").read_bytes()
+    fitted("--seed", "5")
+    assert Path("m.npz").read_bytes() == first
+    fitted("--seed", "6")
+    assert Path("m.npz").read_bytes() != first
+
+
+def test_test_rows_are_not_looked_at_before_the_end():
+    first = fitted("--seed", "1")
+    held = first.evaluation.inputs
+    data = np.loadtxt("plant.csv", delimiter=",", skiprows=1)
+    is_test = (data[:, None, :3] == held).all(axis=2).any(axis=1)
+    assert is_test.sum() == 40
+    data[is_test] *= 10
+    np.savetxt("other.csv", data, delimiter=",", header="speed,load,heat,force", comments="")
+    second = fitted("--seed", "1", data="other.csv")
+    assert_array_equal(second.input_max, first.input_max)
+    assert_array_equal(second.readout, first.readout)
+    assert_array_equal(second.layers[0].biases, first.layers[0].biases)
+    assert second.info["scores"]["test_rmse"] > 2 * first.info["scores"]["test_rmse"]
+
+
+def test_scores_are_those_of_the_rows_carried_along(capsys):
+    machine = fitted()
+    rows = machine.evaluation
+    error = machine.predict(rows.inputs) - rows.targets
+    raw = float(np.sqrt((error**2).mean()))
+    assert_allclose(machine.info["scores"]["test_rmse_raw"]["force"], raw, rtol=1e-12)
+    output = evaluate(read_model(Path("m.npz")), rows.inputs).output
+    wanted = (rows.targets - machine.target_min) / (machine.target_max - machine.target_min)
+    compiled = float(np.sqrt(((output - wanted) ** 2).mean()))
+    assert_allclose(machine.info["scores"]["test_rmse"], compiled, rtol=1e-9)
+    capsys.readouterr()
+    assert main(["evaluate", "m.npz", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["rmse"] == machine.info["scores"]["test_rmse"]
+    assert again["rows"] == 40
+
+
+@pytest.mark.parametrize("name", ["scn", "DeepSCN", "scm", "irvfl", "dirvfl-1", "DIRVFL_2"])
+def test_every_algorithm(name):
+    machine = fitted("--algorithm", name, "-q")
+    assert machine.algorithm.lower() == name.lower().replace("-", "").replace("_", "")
+
+
+def test_every_flag_reaches_the_learner(monkeypatch):
+    seen = {}
+    original = estimators.DeepSCNRegressor.fit
+
+    def spy(self, *args, **kwargs):
+        seen.update(self.get_params())
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(estimators.DeepSCNRegressor, "fit", spy)
+    flags = (
+        "--algorithm deepscn --layers 2 --max-nodes 4,3 --activation sign,step --candidates 9,8 "
+        "--encoder binary:3 --input-bits 8 --weights binary --inputs-per-node 1:0.25,2:0.75 "
+        "--sign-pattern 0.25 --bias-range=-2,2 --criterion paper --lambdas 0.5,1 --r 0.9,0.99 "
+        "--tolerance 0.001 --stop-step 5 --stop-tolerance 0.01 --alpha 0.1 --ridge 0.001 "
+        "--validation-fraction 0.2 --seed 7 -q"
+    )
+    machine = fitted(*flags.split())
+    expected = {
+        "max_nodes": [4, 3],
+        "layers": 2,
+        "activation": ["sign", "step"],
+        "candidates": [9, 8],
+        "lambdas": (0.5, 1.0),
+        "r_values": (0.9, 0.99),
+        "criterion": "paper",
+        "tolerance": 0.001,
+        "weights": "binary",
+        "encoder": "binary:3",
+        "input_bits": 8,
+        "inputs_per_node": {1: 0.25, 2: 0.75},
+        "sign_pattern": 0.25,
+        "bias_range": (-2.0, 2.0),
+        "stop_step": 5,
+        "stop_tolerance": 0.01,
+        "alpha": 0.1,
+        "ridge": 0.001,
+        "mechanism": None,
+        "validation_fraction": 0.2,
+        "random_state": 7,
+        "verbose": False,
+    }
+    assert seen == expected
+    assert machine.encoder.bits == (3, 3, 3)
+    assert [layer.activation for layer in machine.layers] == ["sign", "step"]
+
+
+def test_values_that_are_words():
+    machine = fitted(
+        *[
+            "--inputs-per-node",
+            "all",
+            "--sign-pattern",
+            "free",
+            "--bias-range",
+            "paper",
+            "--ridge",
+            "auto",
+        ],
+        *["--encoder", "none", "--input-bits", "none", "--activation", "tanh", "-q"],
+    )
+    assert machine.encoder.input_bits is None
+    assert machine.layers[0].mask is None
+    assert hardware_reasons(machine)
+
+
+def test_the_papers_settings(capsys):
+    machine = fitted("--paper", "--max-nodes", "5,4")
+    assert machine.encoder.kind == "none"
+    assert {layer.activation for layer in machine.layers} == {"sigmoid"}
+    assert "not ready: inputs are not quantised" in capsys.readouterr().out
+
+
+def test_chosen_columns_and_several_targets():
+    machine = fitted("--features", "speed,load", target="force,heat")
+    assert machine.feature_names == ("speed", "load")
+    assert machine.target_names == ("force", "heat")
+    machine = fitted("--drop", "heat", "--name", "pump")
+    assert machine.feature_names == ("speed", "load")
+    assert machine.info["name"] == "pump"
+
+
+def test_a_column_with_a_comma_in_its_name(capsys):
+    text = Path(plant_csv()).read_text().replace("force", '"force, (kN)"', 1)
+    Path("comma.csv").write_text(text)
+    assert fitted(data="comma.csv", target="force, (kN)").target_names == ("force, (kN)",)
+    assert main(["evaluate", "m.npz", "comma.csv"]) == 0
+
+
+@pytest.mark.parametrize("fraction", ["0", "0.5"])
+def test_test_fraction(fraction):
+    machine = fitted("--test-fraction", fraction)
+    if fraction == "0":
+        assert machine.evaluation is None
+        assert "test_rmse" not in machine.info["scores"]
+    else:
+        assert len(machine.evaluation.inputs) == 80
+
+
+def test_evaluation_rows_can_stay_out():
+    machine = fitted("--no-eval-rows")
+    assert machine.evaluation is None
+    assert "test_rmse" in machine.info["scores"]
+
+
+def test_text_labels_make_a_classifier(capsys):
+    machine = fitted(data=labels_csv(), target="grade")
+    assert machine.task == "classification"
+    assert machine.classes == ("high", "low", "mid")
+    assert machine.evaluation.targets.dtype == np.int64
+    assert len(np.unique(machine.evaluation.targets)) == 3
+    assert machine.info["scores"]["test_accuracy"] > 0.8
+    capsys.readouterr()
+    assert main(["predict", "m.npz", "labels.csv"]) == 0
+    header, *labels = capsys.readouterr().out.splitlines()
+    assert header == "grade"
+    assert main(["evaluate", "m.npz", "labels.csv", "--json"]) == 0
+    accuracy = json.loads(capsys.readouterr().out)["accuracy"]
+    truth = [line.split(",")[2] for line in Path("labels.csv").read_text().splitlines()[1:]]
+    assert accuracy == np.mean([a == b for a, b in zip(labels, truth, strict=True)])
+
+
+def test_numbers_are_labels_when_told(capsys):
+    data = labels_csv(names=("1", "2", "3"))
+    assert fitted(data=data, target="grade").task == "regression"
+    machine = fitted("--task", "classification", data=data, target="grade")
+    assert machine.classes == (1, 2, 3)
+    assert main(["evaluate", "m.npz", data]) == 0
+
+
+def test_predictions_are_the_machines(capsys):
+    machine = fitted()
+    capsys.readouterr()
+    X = np.loadtxt("plant.csv", delimiter=",", skiprows=1)[:, :3]
+    expected = machine.predict(X)[:, 0]
+    assert main(["predict", "m.npz", "plant.csv"]) == 0
+    header, *values = capsys.readouterr().out.splitlines()
+    assert header == "force"
+    assert_array_equal([float(v) for v in values], expected)
+    assert main(["predict", "m.npz", "plant.csv", "--out", "p.csv"]) == 0
+    assert Path("p.csv").read_text().splitlines() == [header, *values]
+    assert main(["predict", "m.npz", "plant.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert_array_equal(np.array(found["predictions"])[:, 0], expected)
+    assert sorted(os.listdir()) == ["m.npz", "p.csv", "plant.csv"]
+
+
+def test_evaluate_takes_rows_with_one_value_and_targets_of_another_name(capsys):
+    fitted()
+    lines = Path("plant.csv").read_text().splitlines()
+    Path("one.csv").write_text("\n".join([lines[0].replace("force", "kN"), lines[1]]) + "\n")
+    assert main(["evaluate", "m.npz", "one.csv", "--target", "kN"]) == 0
+    assert "rows      1" in capsys.readouterr().out
+
+
+MECHANISM = "def pull(X):\n    return X[:, 0] ** 2 + X[:, 1]\nfactor = 3\n"
+
+
+@pytest.fixture
+def physics(folder, monkeypatch):
+    (folder / "physics.py").write_text(MECHANISM)
+    monkeypatch.delitem(sys.modules, "physics", raising=False)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+@pytest.mark.usefixtures("physics")
+@pytest.mark.parametrize("kind", ["table", "polynomial"])
+def test_a_mechanism_that_the_file_holds(kind, capsys):
+    machine = fitted(
+        *f"--mechanism physics:pull --mechanism-kind {kind} --mechanism-inputs speed,load".split(),
+        *["--mechanism-points", "17", "--mechanism-degree", "3"],
+    )
+    assert machine.mechanism.kind == kind
+    assert machine.mechanism.worst_error < 0.01
+    assert machine.info["scores"]["test_rmse"] < 0.01
+    if kind == "table":
+        assert machine.mechanism.grid.shape == (17, 17, 1)
+    capsys.readouterr()
+    assert main(["info", "m.npz"]) == 0
+    assert f"kind {kind}, worst_error" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("physics")
+def test_an_external_mechanism(capsys):
+    fitted("--mechanism", "physics:pull")
+    assert main(["predict", "m.npz", "plant.csv"]) == 2
+    assert "mechanism_values must be given" in capsys.readouterr().err
+    assert main(["predict", "m.npz", "plant.csv", "--mechanism", "physics:pull"]) == 0
+    by_function = capsys.readouterr().out
+    data = np.loadtxt("plant.csv", delimiter=",", skiprows=1)
+    p0 = data[:, 0] ** 2 + data[:, 1]
+    header = "speed,load,heat,force,P0"
+    np.savetxt("p0.csv", np.column_stack([data, p0]), "%.17g", ",", header=header, comments="")
+    assert main(["predict", "m.npz", "p0.csv", "--mechanism-columns", "P0"]) == 0
+    assert capsys.readouterr().out == by_function
+    assert main(["evaluate", "m.npz"]) == 0
+    assert main(["evaluate", "m.npz", "p0.csv", "--mechanism-columns", "speed,P0"]) == 2
+    assert "one per output (1), not 2" in capsys.readouterr().err
+
+
+def test_a_named_data_set_keeps_its_own_split(capsys):
+    assert main(["fit", "--dataset", "tyukin", "--out", "m.npz", *FAST, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["name"] == "tyukin"
+    assert report["data"]["train_rows"] + report["data"]["test_rows"] == 1000
+    assert report["hardware"] == {"ready": True, "reasons": []}
+    assert set(report["timing"]) >= {"candidate_search"}
+    assert main(["evaluate", "m.npz"]) == 0
+
+
+def test_a_data_sets_own_mechanism():
+    flags = [
+        "--dataset",
+        "rolling_force_sim",
+        "--mechanism",
+        "dataset",
+        "--mechanism-kind",
+        "external",
+        "-q",
+    ]
+    assert main(["fit", *flags, "--out", "m.npz", *FAST]) == 0
+    machine = model_file.load("m.npz")
+    assert machine.mechanism.kind == "external"
+    assert machine.evaluation.mechanism is not None
+    assert machine.info["data"]["simulated"] is True
+
+
+def test_info_counts_storage_as_the_paper_does(capsys):
+    fitted("--inputs-per-node", "all", "--encoder", "thermometer:25")
+    capsys.readouterr()
+    assert main(["info", "m.npz", "--json"]) == 0
+    about = json.loads(capsys.readouterr().out)
+    nodes = about["layers"][0]["nodes"]
+    assert about["storage"] == {
+        "weights": nodes * 75,
+        "real_bits": nodes * 3 * 64,
+        "binary_bits": nodes * 75,
+        "lambda_bits": 0,
+        "reduction": 1 - 75 / (3 * 64),
+    }
+    assert main(["info", "m.npz"]) == 0
+    assert "reduction 60.94%" in capsys.readouterr().out
+
+
+def test_datasets_are_listed(capsys):
+    assert main(["datasets"]) == 0
+    assert any(
+        line.startswith("servo_sim ") and "simulation" in line
+        for line in capsys.readouterr().out.splitlines()
+    )
+    assert main(["datasets", "--json"]) == 0
+    assert {"tyukin", "servo_sim"} <= {
+        d["name"] for d in json.loads(capsys.readouterr().out)["datasets"]
+    }
+
+
+def test_quiet_says_nothing(capsys):
+    fitted("-q")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_constant_feature_is_told(capsys):
+    Path("c.csv").write_text("a,b,y\n" + "\n".join(f"{i},1,{i * i}" for i in range(30)))
+    fitted(data="c.csv", target="y")
+    assert capsys.readouterr().err == "warning: feature 'b' is constant and says nothing\n"
+
+
+# --------------------------------------------------------------------------------- bad requests
+
+BAD_FITS = [
+    ("plant.csv", "--target must name the column to learn"),
+    ("plant.csv --target forse", "did you mean 'force'?"),
+    ("plant.csv --target force --drop spead", "did you mean 'speed'?"),
+    ("none.csv --target y", "data file must exist"),
+    ("plant.csv --dataset tyukin --target y", "a data file or --dataset, and not both"),
+    ("", "a data file or --dataset, and not both"),
+    ("--dataset tyukin --target y", "--target, --features and --drop must be left out"),
+    ("--dataset servo", "not 'servo'"),
+    ("--dataset tyukin --mechanism dataset", "must come with a data set that has one"),
+    ("plant.csv --target force --max-nodes 0", "max_nodes must be a positive whole number, not 0"),
+    ("plant.csv --target force --max-nodes many", "must be a whole number, not 'many'"),
+    ("plant.csv --target force --layers 0", "layers must be a positive whole number, not 0"),
+    ("plant.csv --target force --max-nodes 5,5 --layers 3", "one value or one per layer (3)"),
+    ("plant.csv --target force --algorithm deepsnc", "not 'deepsnc'; did you mean 'deepscn'?"),
+    ("plant.csv --target force --activation sine", "did you mean 'sign'?"),
+    ("plant.csv --target force --encoder thermometer:9000", "must be from 1 to 4095"),
+    ("plant.csv --target force --input-bits 99", "from 1 to 24, not 99"),
+    ("plant.csv --target force --input-bits some", "a whole number (or auto, or none), not 'some'"),
+    ("plant.csv --target force --weights real", "weights must be 'binary' for SCM"),
+    ("plant.csv --target force --criterion papers", "did you mean 'paper'?"),
+    ("plant.csv --target force --task classify", "did you mean 'classification'?"),
+    ("plant.csv --target force --task classification", "must be labels, not real numbers"),
+    ("plant.csv --target force,heat --task classification", "must be one column, not 2"),
+    ("labels.csv --target grade --task regression", "must be numbers, not mid"),
+    ("one.csv --target grade", "target 'grade' must vary, not be 'low' in every row"),
+    ("short.csv --target y", "rows of short.csv must be at least 10, not 3"),
+    ("plant.csv --target force --test-fraction 1", "--test-fraction must be at least 0 and below"),
+    ("plant.csv --target force --validation-fraction 2", "validation_fraction must be"),
+    ("plant.csv --target force --mechanism physics", "--mechanism must be module:function"),
+    ("plant.csv --target force --mechanism no_such:f", "must be importable, not 'no_such'"),
+    ("plant.csv --target force --mechanism physics:pool", "did you mean 'pull'?"),
+    ("plant.csv --target force --mechanism physics:factor", "must name a callable of physics"),
+    (
+        "plant.csv --target force --mechanism physics:pull --mechanism-kind table",
+        "--mechanism-inputs must name one to three",
+    ),
+    (
+        "plant.csv --target force --mechanism physics:pull --mechanism-inputs weight",
+        "--mechanism-inputs must be features, not 'weight'",
+    ),
+    ("plant.csv --target force --colour blue", "unrecognized arguments: --colour blue"),
+    ("plant.csv --target force --seed x", "invalid int value: 'x'"),
+]
+
+
+@pytest.mark.usefixtures("physics")
+@pytest.mark.parametrize(("flags", "message"), BAD_FITS, ids=[flags for flags, _ in BAD_FITS])
+def test_a_bad_fit_gets_one_line_and_writes_nothing(flags, message, capsys):
+    plant_csv()
+    labels_csv()
+    labels_csv("one.csv", names=("low",) * 3)
+    Path("short.csv").write_text("a,y\n1,2\n2,3\n3,4\n")
+    before = set(os.listdir())
+    assert main(["fit", *flags.split(), "--out", "m.npz"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+    assert set(os.listdir()) - {"__pycache__"} == before
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("", "required"),
+        ("fti", "invalid choice: 'fti'"),
+        ("fit plant.csv --target force", "--out"),
+        ("fit plant.csv --target force --out nowhere/m.npz", "--out must be a file in a folder"),
+        ("fit plant.csv --target force --out .", "--out must be a file in a folder"),
+        ("info none.npz", "none.npz: file must exist"),
+        ("info plant.csv", "plant.csv: file must be a whole .npz archive"),
+        ("predict m.npz none.csv", "data file must exist"),
+        ("predict m.npz labels.csv", "column 'speed' must be in labels.csv"),
+        ("predict m.npz plant.csv --out nowhere/p.csv", "--out must be a file in a folder"),
+        ("evaluate m.npz labels.csv --target grade", "column 'speed' must be in labels.csv"),
+        ("evaluate m.npz plant.csv --target force,heat", "one column per output (1), not 2"),
+        ("evaluate m.npz", "this model carries no rows"),
+        ("evaluate m.npz plant.csv --mechanism json:dumps", "mechanism must be None for a model"),
+    ],
+)
+def test_other_bad_requests(argv, message, capsys):
+    labels_csv()
+    fitted("-q", "--no-eval-rows")
+    assert main(argv.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+
+
+def test_labels_that_the_model_does_not_know(capsys):
+    fitted("-q", data=labels_csv(), target="grade")
+    labels_csv("other.csv", names=("low", "mid", "higher"))
+    assert main(["evaluate", "m.npz", "other.csv"]) == 2
+    assert "not 'higher'; did you mean 'high'?" in capsys.readouterr().err
+
+
+def test_an_interrupt_leaves_nothing_behind(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(estimators.SCMRegressor, "fit", interrupt)
+    assert main(["fit", plant_csv(), "--target", "force", "--out", "m.npz"]) == 130
+    assert capsys.readouterr().err == "interrupted: nothing was written\n"
+    assert os.listdir() == ["plant.csv"]
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    fitted("-q")
+    plant_csv("long.csv", n=50_000)
+    command = f"{sys.executable} -m scm_train predict m.npz long.csv"
+    ran = subprocess.run(
+        ["bash", "-c", f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=60,
+    )
+    assert ran.stdout == "force\n"
+    assert ran.stderr == ""
+    assert ran.returncode == 141
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["fit", "--help"], ["predict", "--help"]])
+def test_help(argv, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(argv)
+    assert caught.value.code == 0
+    assert "usage: scm_train" in capsys.readouterr().out
