@@ -23,7 +23,8 @@ class Candidates:
     """Candidate nodes before scaling by lambda, one per row.
 
     ``weights`` (T, inputs) are int8 in {-1, +1} or float64 in [-1, 1], and 0 where the mask hides
-    an input; ``mask`` (T, groups) tells which groups a node sees, None meaning all; ``biases`` (T,).
+    an input; ``mask`` (T, groups) tells which groups a node sees, None meaning all; ``biases`` is
+    (T,).
     """
 
     weights: NDArray
@@ -117,7 +118,9 @@ class CandidateDraw:
 
 
 def _signs(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
-    signs = rng.integers(0, 2, size=shape, dtype=np.int8)
+    count = shape[0] * shape[1]
+    drawn = np.frombuffer(rng.bytes(-(-count // 8)), dtype=np.uint8)
+    signs = np.unpackbits(drawn, count=count).view(np.int8).reshape(shape)
     signs *= 2
     signs -= 1
     return signs

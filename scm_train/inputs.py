@@ -7,7 +7,8 @@ that suits its structure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -127,17 +128,18 @@ class LevelInputs:
 
     def __init__(self, rows: Rows):
         assert rows.encoder is not None
-        self.rows = rows
         self.groups = rows.encoder.groups
-        self._blocks = _level_blocks(rows.encoder, min(JOINT_LEVELS, max(2, len(rows) // 4)))
-        self._levels = np.empty((len(self._blocks), len(rows)), dtype=np.uint16)
+        features = _features(rows.encoder)
+        levels = np.empty((len(features), len(rows)), dtype=np.uint16)
         for chunk in row_chunks(len(rows), CHUNK):
             codes = rows.encoder.codes(rows.unit(chunk))
-            for levels, block in zip(self._levels, self._blocks, strict=True):
-                levels[chunk] = block.levels(codes)
+            for feature, own in zip(features, levels, strict=True):
+                own[chunk] = feature.levels(codes)
+        features = [_occurring(f, own) for f, own in zip(features, levels, strict=True)]
+        self._blocks = _level_blocks(features, min(JOINT_LEVELS, len(rows) // 4))
+        self._levels = [block.join(levels) for block in self._blocks]
 
     def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
-        weights = np.asarray(weights)
         shares = [block.shares(weights, dtype) for block in self._blocks]
 
         def on(rows: slice) -> NDArray:
@@ -152,36 +154,59 @@ class LevelInputs:
         return on
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
-        return self.rows.encoded(indices, np.float64)
+        h = np.empty((len(indices), len(self.groups)))
+        for levels, block in zip(self._levels, self._blocks, strict=True):
+            block.write_bits(levels[indices], h)
+        return h
+
+
+@dataclass(frozen=True)
+class _Feature:
+    """A coded feature: the least code of each level, its bits (levels, bits) as +-1, its inputs."""
+
+    number: int
+    codes: NDArray[np.int64]
+    bits: NDArray[np.float32]
+    inputs: slice
+
+    def levels(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
+        return np.searchsorted(self.codes, codes[:, self.number], side="right") - 1
 
 
 @dataclass(frozen=True)
 class _LevelBlock:
-    """Features tabulated together: ``patterns`` (joint levels, inputs) are +-1."""
+    """Features tabulated together; in a joint level the last feature runs fastest."""
 
-    features: tuple[int, ...]
-    counts: tuple[int, ...]
-    inputs: slice
-    patterns: NDArray[np.float32]
-    feature_levels: Callable[[int, NDArray], NDArray]
+    features: tuple[_Feature, ...]
 
-    def levels(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
-        """The joint level of each row of codes."""
-        joint = np.zeros(len(codes), dtype=np.int64)
-        for feature, count in zip(self.features, self.counts, strict=True):
-            joint *= count
-            joint += self.feature_levels(feature, codes[:, feature])
+    def join(self, levels: NDArray[np.uint16]) -> NDArray[np.uint16]:
+        """The joint level of each row from the levels (features, rows) of all features."""
+        joint = np.zeros(levels.shape[1], dtype=np.uint16)
+        for feature in self.features:
+            joint *= np.uint16(len(feature.bits))
+            joint += levels[feature.number]
         return joint
+
+    def write_bits(self, joint: NDArray[np.uint16], h: NDArray[np.float64]) -> None:
+        """Write the coded bits at joint levels to their columns of ``h``."""
+        levels = np.unravel_index(joint, [len(feature.bits) for feature in self.features])
+        for feature, level in zip(self.features, levels, strict=True):
+            h[:, feature.inputs] = feature.bits[level]
 
     def shares(self, weights: NDArray, dtype: DTypeLike) -> tuple[NDArray[np.intp] | None, NDArray]:
         """The candidates that see this block (None: take all) and their table (levels, them)."""
-        own = weights[:, self.inputs]
-        seen = np.flatnonzero(own.any(axis=1))
+        seen = np.flatnonzero(np.any([weights[:, f.inputs].any(axis=1) for f in self.features], 0))
         # Adding to scattered columns costs several times as much as adding to all of them.
         candidates = seen if 4 * len(seen) < len(weights) else None
-        own = own if candidates is None else own[candidates]
-        exact = np.float64 if dtype == np.float64 else np.float32
-        return candidates, (self.patterns.astype(exact) @ own.T.astype(exact)).astype(dtype)
+        if candidates is not None:
+            weights = weights[candidates]
+        table = np.zeros((1, len(weights)), dtype=dtype)
+        for feature in self.features:
+            exact = np.float64 if dtype == np.float64 else np.float32
+            own = feature.bits.astype(exact) @ weights[:, feature.inputs].T.astype(exact)
+            joint = table[:, None, :] + own.astype(dtype)
+            table = joint.reshape(len(table) * len(own), len(weights))
+        return candidates, table
 
 
 def first_inputs(rows: Rows) -> LayerInputs:
@@ -203,46 +228,43 @@ def _level_counts(encoder: Encoder) -> list[int]:
     return [2**bits for bits in encoder.bits]
 
 
+def _occurring(feature: _Feature, levels: NDArray[np.uint16]) -> _Feature:
+    """Keep the levels that occur, and renumber ``levels`` (rows,) accordingly, in place."""
+    occurs = np.bincount(levels, minlength=len(feature.bits)) > 0
+    levels[:] = (np.cumsum(occurs) - 1).astype(np.uint16)[levels]
+    return replace(feature, codes=feature.codes[occurs], bits=feature.bits[occurs])
+
+
+def _level_blocks(features: list[_Feature], most: int) -> list[_LevelBlock]:
+    """Join features, those of few levels first, while joint levels stay at ``most`` or below."""
+    blocks: list[list[_Feature]] = []
+    joint = 0
+    for feature in sorted(features, key=lambda f: len(f.bits)):
+        joint *= len(feature.bits)
+        if blocks and joint <= most:
+            blocks[-1].append(feature)
+        else:
+            blocks.append([feature])
+            joint = len(feature.bits)
+    return [_LevelBlock(tuple(block)) for block in blocks]
+
+
+def _features(encoder: Encoder) -> list[_Feature]:
+    starts = np.concatenate([[0], np.cumsum(encoder.bits)])
+    features = []
+    for number, (start, stop) in enumerate(pairwise(starts.tolist())):
+        codes = _level_codes(encoder, number)
+        rows = np.zeros((len(codes), encoder.n_features), dtype=np.int64)
+        rows[:, number] = codes
+        bits = encoder.encode_codes(rows, np.float32)[:, start:stop]
+        features.append(_Feature(number, codes, bits, slice(start, stop)))
+    return features
+
+
 def _level_codes(encoder: Encoder, feature: int) -> NDArray[np.int64]:
-    """One code of every level of a feature, in the order of the levels."""
+    """The least code of every level of a feature."""
     if encoder.kind == "thermometer":
         return np.concatenate([[0], encoder.thresholds[feature]]).astype(np.int64)
     assert encoder.input_bits is not None
     bits = encoder.bits[feature]
     return np.arange(2**bits, dtype=np.int64) << (encoder.input_bits - bits)
-
-
-def _level_blocks(encoder: Encoder, most: int) -> list[_LevelBlock]:
-    """Join neighbouring features while their joint levels stay at ``most`` or below."""
-
-    def levels(feature: int, codes: NDArray) -> NDArray:
-        return np.searchsorted(_level_codes(encoder, feature), codes, side="right") - 1
-
-    counts = _level_counts(encoder)
-    runs: list[list[int]] = []
-    for feature, count in enumerate(counts):
-        if runs and np.prod([counts[f] for f in runs[-1]]) * count <= most:
-            runs[-1].append(feature)
-        else:
-            runs.append([feature])
-    starts = np.concatenate([[0], np.cumsum(encoder.bits)])
-    return [
-        _LevelBlock(
-            tuple(run),
-            tuple(counts[f] for f in run),
-            slice(int(starts[run[0]]), int(starts[run[-1] + 1])),
-            _patterns(encoder, run),
-            levels,
-        )
-        for run in runs
-    ]
-
-
-def _patterns(encoder: Encoder, run: list[int]) -> NDArray[np.float32]:
-    """The coded bits (+-1) of a run of features at every joint level, last feature fastest."""
-    mesh = np.meshgrid(*(_level_codes(encoder, f) for f in run), indexing="ij")
-    codes = np.zeros((mesh[0].size, encoder.n_features), dtype=np.int64)
-    for feature, values in zip(run, mesh, strict=True):
-        codes[:, feature] = values.ravel()
-    columns = np.isin(encoder.groups, run)
-    return encoder.encode_codes(codes, np.float32)[:, columns]

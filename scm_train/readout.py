@@ -1,8 +1,8 @@
 """The least-squares readout of all nodes, by an orthogonal factorisation that grows and shrinks.
 
 The outputs of the nodes are ``H = Q R`` with orthonormal ``Q``, by classical Gram-Schmidt done
-twice, which is as orthogonal as Householder's. A node costs two passes over ``Q`` for each of the two
-projections. The readout then follows from the small factor ``R`` and ``C = Q^T T`` alone, with ridge or without.
+twice, which is as orthogonal as Householder's. A node costs a few passes over ``Q``. The readout
+then follows from the small factor ``R`` and ``C = Q^T T`` alone, with ridge or without.
 """
 
 from __future__ import annotations
@@ -126,18 +126,7 @@ class Readout:
 
     def add(self, h: Floats, shadow_h: Floats | None = None) -> None:
         """Add a node by its outputs (rows,), and on the shadow's rows if there is one."""
-        q = np.array(h, dtype=np.float64)
-        size = np.linalg.norm(q)
-        r = np.zeros(len(self))
-        for _ in range(2):
-            step = self._q.dot(q)
-            self._q.subtract(q, step)
-            r += step
-        norm = float(np.linalg.norm(q))
-        if norm > DEPENDENT * size:
-            q /= norm
-        else:
-            norm, q[:] = 0.0, 0.0
+        q, r, norm = self._orthogonalise(h)
         c = q @ self.residual
         self.residual -= np.outer(q, c)
         self._q.append(q)
@@ -147,6 +136,25 @@ class Readout:
         if self.shadow is not None:
             assert shadow_h is not None
             self.shadow.add(shadow_h, r, norm, c)
+
+    def _orthogonalise(self, h: Floats) -> tuple[Floats, Floats, float]:
+        """``q``, ``r`` and ``norm`` with ``h = Q r + norm q``; 0 and 0 for a dependent node."""
+        q = np.array(h, dtype=np.float64)
+        r = np.zeros(len(self))
+        size = before = after = float(np.linalg.norm(q))
+        for _ in range(2):
+            step = self._q.dot(q)
+            self._q.subtract(q, step)
+            r += step
+            before, after = after, float(np.linalg.norm(q))
+            # What lost little length lost little of its direction to rounding either.
+            if after > 0.7 * before:
+                break
+        if after > DEPENDENT * size:
+            q /= after
+            return q, r, after
+        q[:] = 0.0
+        return q, r, 0.0
 
     def rewind(self, count: int) -> None:
         """Keep the first ``count`` nodes, with the residual exactly as it was after them."""

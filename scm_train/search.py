@@ -102,6 +102,7 @@ class Search:
     def _moments(self, batch: _Batch, readout: Readout) -> _Moments:
         rows, outputs = readout.residual.shape
         exact = self.settings.criterion == "exact"
+        bits = batch.activation in HARDWARE_ACTIVATIONS
         respond, shift, gain = _responses(batch)
 
         def on(chunk: slice) -> tuple[Floats, Floats]:
@@ -110,10 +111,12 @@ class Search:
             probes = np.concatenate(
                 [np.ones((1, len(t))), readout.residual[chunk].T, *basis], dtype=np.float32
             )
-            dots = gain * (probes @ t).astype(np.float64) + shift * probes.sum(axis=1)[:, None]
-            squares = np.float64(gain * gain) * _column_squares(t)
+            raw = (probes @ t).astype(np.float64)
+            # Bits are their own squares; others may be overwritten by theirs.
+            squares = raw[0] if bits else probes[0] @ np.square(t, out=t)
+            dots = gain * raw + shift * probes.sum(axis=1)[:, None]
             # |shift + gain t|^2 = gain^2 |t|^2 + 2 shift sum(h) - n shift^2
-            return dots, squares + 2 * shift * dots[0] - len(t) * shift * shift
+            return dots, gain * gain * squares + 2 * shift * dots[0] - len(t) * shift * shift
 
         size = max(256, min(CHUNK_ROWS, CHUNK_NUMBERS // len(batch.candidates)))
         parts = self._map(on, rows, size)
@@ -255,7 +258,3 @@ def _bits(batch: _Batch) -> Callable[[slice], NDArray[np.float32]]:
     sums = batch.inputs.sums(weights, dtype)
     fires = np.greater if strict else np.greater_equal
     return lambda chunk: fires(sums(chunk), edge).astype(np.float32)
-
-
-def _column_squares(t: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.ones(len(t), dtype=np.float32) @ np.square(t)
