@@ -17,23 +17,7 @@ give a model that hardware can take; ``SCMRegressor(**paper_settings())`` is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from scm_train import model_file
-from scm_train._parameters import ALGORITHMS, LAMBDAS, R_VALUES
-from scm_train._training import Task, train_machine
-from scm_train.draw import BiasRange, InputsPerNode, SignPattern
-from scm_train.errors import DataError, ModelFileError
-from scm_train.machine import Machine
+from scm_train._learner import Classifier, Learner, Regressor, paper_settings
 
 __all__ = [
     "DIRVFL1Classifier",
@@ -52,368 +36,50 @@ __all__ = [
     "paper_settings",
 ]
 
-_FLOATS = [np.float64, np.float32]
 
-
-def paper_settings(**overrides: Any) -> dict[str, Any]:
-    """Parameters for the paper's algorithm to the letter, on plain normalised inputs.
-
-    The paper's validation rows are its test rows; to follow it there too, pass them to ``fit`` as
-    ``eval_set``.
-    """
-    paper = {
-        "activation": "sigmoid",
-        "encoder": "none",
-        "input_bits": None,
-        "inputs_per_node": None,
-        "sign_pattern": "free",
-        "bias_range": "paper",
-        "criterion": "paper",
-        "ridge": 0.0,
-    }
-    return paper | overrides
-
-
-class Learner(BaseEstimator):
-    """What the estimators have in common.
-
-    Parameters
-    ----------
-    max_nodes : int, None or one per layer
-        Most nodes of a layer, L_max; None for no limit.
-    layers : int or None
-        Most hidden layers. None: 2 for the deep learners, 1 for the others, which take no more.
-    activation : str or one per layer
-        ``"sign"``, ``"step"``, ``"sigmoid"``, ``"brelu"`` or ``"tanh"``.
-    candidates : int or one per layer
-        Candidates per draw, T_max. Like ``lambdas``, ``r_values`` and ``criterion`` it concerns the
-        learners with a supervisory mechanism; the others take every node as it falls, unscaled.
-    lambdas, r_values : sequences of float
-        Scales of the weights, and the increasing sequence r of the supervisory inequality.
-    criterion : "exact" or "paper"
-        What a candidate is scored by: the error that adding it really removes, from its part
-        orthogonal to the nodes already there, or the paper's bound from all of it.
-    tolerance : float
-        Training RMSE (normalised) at which training ends.
-    weights : "binary" or "real"
-        Signs, or reals in [-1, 1]; SCM and DIRVFL2 are binary only.
-    encoder : str
-        ``"thermometer:31:quantile"``, ``"thermometer:31"``, ``"binary:5"``, ``"gray:5"`` or
-        ``"none"``, with any number of bits.
-    input_bits : int, None or "auto"
-        Bits of an input's code. ``"auto"``: 12 where the encoder codes bits or every activation is
-        sign or step, else None, no quantisation.
-    inputs_per_node : None, int, sequence or mapping
-        Features (in deeper layers, nodes of the layer before) that a candidate sees: all, a number,
-        one of several at random, or of ``{number: share}``.
-    sign_pattern : "free", "monotone" or float
-        Whether a feature's coded bits have a sign each or one in common; or the share of candidates
-        for which they have one in common.
-    bias_range : "auto", "paper" or (low, high)
-        Range of the bias draw; see :class:`scm_train.draw.CandidateDraw`.
-    stop_step, stop_tolerance : int, float
-        Early stopping, L_step and tau, of SCM and DIRVFL2.
-    alpha : float
-        LASSO factor of the linear model of SCM and DIRVFL2, in the paper's scaling.
-    ridge : float or "auto"
-        Penalty on the squared readout; 0 is the paper's, ``"auto"`` is chosen on validation rows.
-    mechanism : None, callable or specification
-        P0; see :mod:`scm_train.mechanisms`.
-    validation_fraction : float
-        Share of the rows held back where early stopping or ridge needs them and ``fit`` is given no
-        ``eval_set``. The final readout is solved on all rows again.
-    random_state : int, RandomState or None
-    verbose : bool
-        Show a progress bar, on a terminal.
-
-    Attributes
-    ----------
-    machine_ : Machine
-        The trained machine.
-    history_ : History
-        Errors after every node, time per phase, nodes per layer, selected inputs.
-    """
-
-    _algorithm: ClassVar[str]
-    _task: ClassVar[str]
-
-    def __init__(
-        self,
-        *,
-        max_nodes: int | Sequence[int | None] | None = 100,
-        layers: int | None = None,
-        activation: str | Sequence[str] = "sign",
-        candidates: int | Sequence[int] = 100,
-        lambdas: Sequence[float] = LAMBDAS,
-        r_values: Sequence[float] = R_VALUES,
-        criterion: str = "exact",
-        tolerance: float = 0.0,
-        weights: str = "binary",
-        encoder: str = "thermometer:31:quantile",
-        input_bits: int | str | None = "auto",
-        inputs_per_node: InputsPerNode = (1, 2, 3),
-        sign_pattern: SignPattern = 0.5,
-        bias_range: BiasRange = "auto",
-        stop_step: int = 10,
-        stop_tolerance: float = 0.001,
-        alpha: float = 0.001,
-        ridge: float | str = "auto",
-        mechanism: object = None,
-        validation_fraction: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool | int = False,
-    ):
-        self.max_nodes = max_nodes
-        self.layers = layers
-        self.activation = activation
-        self.candidates = candidates
-        self.lambdas = lambdas
-        self.r_values = r_values
-        self.criterion = criterion
-        self.tolerance = tolerance
-        self.weights = weights
-        self.encoder = encoder
-        self.input_bits = input_bits
-        self.inputs_per_node = inputs_per_node
-        self.sign_pattern = sign_pattern
-        self.bias_range = bias_range
-        self.stop_step = stop_step
-        self.stop_tolerance = stop_tolerance
-        self.alpha = alpha
-        self.ridge = ridge
-        self.mechanism = mechanism
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def save(self, path: str | Path) -> None:
-        """Write the trained machine to a model file."""
-        check_is_fitted(self)
-        model_file.save(self.machine_, path)
-
-    @classmethod
-    def load(
-        cls, path: str | Path, mechanism: Callable[[NDArray], ArrayLike] | None = None
-    ) -> Self:
-        """A trained estimator from a model file that this learner wrote."""
-        machine = model_file.load(path, mechanism)
-        if (machine.algorithm, machine.task) != (cls._algorithm, cls._task):
-            raise ModelFileError(
-                f"model file must hold a {cls._task} model of {cls._algorithm}, "
-                f"not a {machine.task} model of {machine.algorithm}; "
-                "load it with scm_train.model_file.load"
-            )
-        settings = machine.info.get("settings", {})
-        own = {k: _untupled(v) for k, v in settings.items() if k in cls._get_param_names()}
-        estimator = cls(**own)
-        estimator._adopt(machine)
-        return estimator
-
-    def _adopt(self, machine: Machine) -> None:
-        self.machine_ = machine
-        self.history_ = machine.history
-        self.n_features_in_ = machine.n_features
-
-    def _fit(self, task: Task, eval_set: tuple[NDArray, NDArray] | None) -> Self:
-        self.machine_, self.history_ = train_machine(
-            ALGORITHMS[self._algorithm],
-            self.get_params(deep=False),
-            task,
-            eval_set,
-            check_random_state(self.random_state),
-        )
-        return self
-
-    def _decision(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return self.machine_.decision(validate_data(self, X, reset=False, dtype=_FLOATS))
-
-    def _feature_names(self) -> tuple[str, ...]:
-        named = getattr(self, "feature_names_in_", None)
-        if named is not None:
-            return tuple(map(str, named))
-        return tuple(f"x{i}" for i in range(self.n_features_in_))
-
-
-class _Regressor(RegressorMixin, Learner):
-    """Learns one real target or several."""
-
-    _task = "regression"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, eval_set: tuple[ArrayLike, ArrayLike] | None = None
-    ) -> Self:
-        """Train on ``X`` (n, d) and ``y`` (n,) or (n, m).
-
-        ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
-        """
-        X, y = validate_data(
-            self, X, y, dtype=_FLOATS, multi_output=True, y_numeric=True, ensure_min_samples=2
-        )
-        self._single = y.ndim == 1
-        targets = y.reshape(len(y), -1)
-        low, high = targets.min(axis=0).astype(float), targets.max(axis=0).astype(float)
-        task = Task(
-            x=X,
-            y=targets,
-            target_min=low,
-            # A constant target has no range to scale by; any will do.
-            target_max=np.where(high > low, high, low + 1),
-            feature_names=self._feature_names(),
-            target_names=("y",) if self._single else tuple(f"y{i}" for i in range(len(low))),
-        )
-        return self._fit(task, self._evaluation(eval_set, targets.shape[1]))
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Targets in their own units, (n,) or (n, m) as in training."""
-        machine_units = self._decision(X)
-        span = self.machine_.target_max - self.machine_.target_min
-        y = self.machine_.target_min + span * machine_units
-        return y[:, 0] if self._single else y
-
-    def _evaluation(
-        self, eval_set: tuple[ArrayLike, ArrayLike] | None, outputs: int
-    ) -> tuple[NDArray, NDArray] | None:
-        if eval_set is None:
-            return None
-        X, y = validate_data(
-            self, *eval_set, reset=False, dtype=_FLOATS, multi_output=True, y_numeric=True
-        )
-        targets = y.reshape(len(y), -1)
-        if targets.shape[1] != outputs:
-            raise DataError(
-                f"targets of eval_set must be {outputs} per row as in training, "
-                f"not {targets.shape[1]}"
-            )
-        return X, targets
-
-    def _adopt(self, machine: Machine) -> None:
-        super()._adopt(machine)
-        self._single = machine.n_outputs == 1
-
-
-class _Classifier(ClassifierMixin, Learner):
-    """Learns one target per class, 1 for its rows and 0 for others; the largest output wins."""
-
-    _task = "classification"
-
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, eval_set: tuple[ArrayLike, ArrayLike] | None = None
-    ) -> Self:
-        """Train on ``X`` (n, d) and labels ``y`` (n,) of any type.
-
-        ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
-        """
-        X, y = validate_data(self, X, y, dtype=_FLOATS, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, indices = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise DataError(
-                f"labels must be of at least two classes, not of one class {self.classes_[0]!r}"
-            )
-        count = len(self.classes_)
-        task = Task(
-            x=X,
-            y=_indicators(indices, count),
-            target_min=np.zeros(count),
-            target_max=np.ones(count),
-            feature_names=self._feature_names(),
-            target_names=tuple(map(str, self.classes_.tolist())),
-            classes=tuple(self.classes_.tolist()),
-        )
-        return self._fit(task, self._evaluation(eval_set))
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Outputs (n, classes); for two classes the second less the first, (n,)."""
-        outputs = self._decision(X)
-        return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Labels (n,)."""
-        winners = self._decision(X).argmax(axis=1)
-        return self.classes_[winners]
-
-    def _evaluation(
-        self, eval_set: tuple[ArrayLike, ArrayLike] | None
-    ) -> tuple[NDArray, NDArray] | None:
-        if eval_set is None:
-            return None
-        X, y = validate_data(self, *eval_set, reset=False, dtype=_FLOATS)
-        unknown = set(np.unique(y)) - set(self.classes_)
-        if unknown:
-            raise DataError(
-                f"labels of eval_set must be among those of training, not {sorted(unknown)[0]!r}"
-            )
-        return X, _indicators(np.searchsorted(self.classes_, y), len(self.classes_))
-
-    def _adopt(self, machine: Machine) -> None:
-        super()._adopt(machine)
-        self.classes_ = machine.labels
-
-
-def _indicators(indices: NDArray, count: int) -> NDArray[np.float64]:
-    indicators = np.zeros((len(indices), count))
-    indicators[np.arange(len(indices)), indices] = 1.0
-    return indicators
-
-
-def _untupled(value: Any) -> Any:
-    """Undo what JSON does to tuples and to a mapping's whole-number keys."""
-    if isinstance(value, list):
-        return tuple(value)
-    if isinstance(value, Mapping):
-        return {int(k): v for k, v in value.items()}
-    return value
-
-
-class SCNRegressor(_Regressor):
+class SCNRegressor(Regressor):
     """Stochastic configuration network, regression. Parameters: see :class:`Learner`."""
 
     _algorithm = "SCN"
 
 
-class SCNClassifier(_Classifier):
+class SCNClassifier(Classifier):
     """Stochastic configuration network, classification. Parameters: see :class:`Learner`."""
 
     _algorithm = "SCN"
 
 
-class DeepSCNRegressor(_Regressor):
+class DeepSCNRegressor(Regressor):
     """Deep stochastic configuration network, regression. Parameters: see :class:`Learner`."""
 
     _algorithm = "DeepSCN"
 
 
-class DeepSCNClassifier(_Classifier):
+class DeepSCNClassifier(Classifier):
     """Deep stochastic configuration network, classification. Parameters: see :class:`Learner`."""
 
     _algorithm = "DeepSCN"
 
 
-class SCMRegressor(_Regressor):
+class SCMRegressor(Regressor):
     """Stochastic configuration machine, regression. Parameters: see :class:`Learner`."""
 
     _algorithm = "SCM"
 
 
-class SCMClassifier(_Classifier):
+class SCMClassifier(Classifier):
     """Stochastic configuration machine, classification. Parameters: see :class:`Learner`."""
 
     _algorithm = "SCM"
 
 
-class IRVFLRegressor(_Regressor):
+class IRVFLRegressor(Regressor):
     """Incremental random vector functional link, regression. Parameters: see :class:`Learner`."""
 
     _algorithm = "IRVFL"
 
 
-class IRVFLClassifier(_Classifier):
+class IRVFLClassifier(Classifier):
     """Incremental random vector functional link, classification.
 
     Parameters: see :class:`Learner`.
@@ -422,19 +88,19 @@ class IRVFLClassifier(_Classifier):
     _algorithm = "IRVFL"
 
 
-class DIRVFL1Regressor(_Regressor):
+class DIRVFL1Regressor(Regressor):
     """Deep IRVFL, regression (the paper's DIRVFL-I). Parameters: see :class:`Learner`."""
 
     _algorithm = "DIRVFL1"
 
 
-class DIRVFL1Classifier(_Classifier):
+class DIRVFL1Classifier(Classifier):
     """Deep IRVFL, classification (the paper's DIRVFL-I). Parameters: see :class:`Learner`."""
 
     _algorithm = "DIRVFL1"
 
 
-class DIRVFL2Regressor(_Regressor):
+class DIRVFL2Regressor(Regressor):
     """Deep IRVFL with early stopping and a linear model, regression (DIRVFL-II).
 
     Parameters: see :class:`Learner`.
@@ -443,7 +109,7 @@ class DIRVFL2Regressor(_Regressor):
     _algorithm = "DIRVFL2"
 
 
-class DIRVFL2Classifier(_Classifier):
+class DIRVFL2Classifier(Classifier):
     """Deep IRVFL with early stopping and a linear model, classification (DIRVFL-II).
 
     Parameters: see :class:`Learner`.
