@@ -7,8 +7,9 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,14 +83,13 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
             f"{content[:4]!r}; get it anew"
         )
     start = 4 + 4 * content[3]
-    shape = tuple(int(n) for n in np.frombuffer(content[4:start][: (start - 4) // 4 * 4], ">u4"))
-    size = int(np.prod(shape, dtype=object))
-    if len(shape) != content[3] or len(content) - start != size:
+    lengths = [int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4)]
+    if len(content) - start != prod(lengths):
         raise DataError(
-            f"{path} must hold the {size} bytes that its header declares, "
+            f"{path} must hold the {prod(lengths)} bytes that its header declares, "
             f"not {max(len(content) - start, 0)}; get it anew"
         )
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+    return np.frombuffer(content, np.uint8, offset=start).reshape(lengths)
 
 
 def _files(name: str, part: str, what: str, dimensions: int) -> tuple[str, ...]:
@@ -134,5 +134,5 @@ def _write_idx(files: Sequence[str], array: NDArray[np.uint8]) -> None:
     _store.write_atomically(path, partial(_write_gzip, content=header + array.tobytes()))
 
 
-def _write_gzip(file: IO[bytes] | Any, content: bytes) -> None:
+def _write_gzip(file: IO[bytes], content: bytes) -> None:
     file.write(gzip.compress(content, compresslevel=6, mtime=0))

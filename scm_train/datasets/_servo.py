@@ -65,7 +65,7 @@ class ServoParameters:
     load_torque: float = 0.2  # opposes motion
     eccentricity: float = 1.2  # torque of an unbalanced load, once per turn
 
-    voltage_limit: float = 103.0
+    voltage_limit: float = 99.0
     current_limit: float = 9.0
     dead_time_voltage: float = 3.0
     dead_time_current: float = 0.25  # the dead-time error changes its sign over this width
