@@ -8,7 +8,7 @@ target speed. All runs advance together, one array element each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -62,7 +62,7 @@ class ServoParameters:
     sticking_speed: float = 1.0  # friction changes its sign over about this width
     cogging: float = 0.03
     cogging_order: int = 24  # periods per turn
-    load_torque: float = 0.2  # opposes motion
+    load_torque: float = 0.2  # a dry load, which opposes motion either way
     eccentricity: float = 1.2  # torque of an unbalanced load, once per turn
 
     voltage_limit: float = 99.0
@@ -74,9 +74,7 @@ class ServoParameters:
     speed_divider: int = 5  # current steps per speed step
     record_divider: int = 4  # speed steps per recorded sample
     current_bandwidth: float = 1200.0
-    speed_bandwidths: tuple[float, ...] = field(
-        default=(30.0, 45.0, 65.0, 90.0, 120.0, 160.0, 210.0)
-    )
+    speed_bandwidths: tuple[float, ...] = (30.0, 45.0, 65.0, 90.0, 120.0, 160.0, 210.0)
     """Of the speed loop, one for each stiffness from 1 up."""
     integral_ratio: float = 0.2  # corner of both PI controllers as a share of their bandwidth
     speed_range: tuple[float, float] = (20.0, 260.0)
