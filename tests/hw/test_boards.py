@@ -1,0 +1,194 @@
+"""Boards, parts, and the self-testing top."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from amaranth.back import verilog
+from amaranth.sim import Simulator, SimulatorContext
+
+from scm_hw import boards
+from scm_hw.boards import top as board_top
+from scm_hw.boards.devices import DEVICES
+from scm_hw.emit import board_files
+from scm_hw.errors import OptionError
+from scm_hw.sim import Vectors
+from scm_hw.simulate._lint import PRIMITIVES
+from tests.hw.standin import StandIn, standin_vectors
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "clock_mhz"),
+    [
+        ("arty-a7", "xc7a100tcsg324-1", 100.0),
+        ("arty-a7-35", "xc7a35ticsg324-1L", 100.0),
+        ("nexys-a7", "xc7a100tcsg324-1", 100.0),
+        ("cmod-a7-35", "xc7a35tcpg236-1", 12.0),
+    ],
+)
+def test_boards_have_their_parts_and_clocks(name: str, part: str, clock_mhz: float) -> None:
+    board = boards.get(name)
+    assert (board.part, board.clock_mhz, board.has_uart) == (part, clock_mhz, True)
+    assert board.platform is not None
+
+
+def test_names_are_the_boards() -> None:
+    assert boards.names() == ("arty-a7", "arty-a7-35", "nexys-a7", "cmod-a7-35")
+
+
+def test_unknown_board_lists_the_known_ones() -> None:
+    message = (
+        "board must be one of arty-a7, arty-a7-35, nexys-a7, cmod-a7-35, not 'arty_a7'; "
+        "did you mean 'arty-a7'?"
+    )
+    with pytest.raises(OptionError, match=re.escape(message)):
+        boards.get("arty_a7")
+    with pytest.raises(OptionError, match=r"not 'zzz'; or name a part with --part"):
+        boards.get("zzz")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "resources"),
+    [
+        ("xc7a35tcpg236-1", "xc7a35tcpg236-1", (20_800, 41_600, 90, 50)),
+        ("XC7A100T-1CSG324C", "xc7a100tcsg324-1", (63_400, 126_800, 240, 135)),
+        ("XC7A200T-2FBG676I", "xc7a200tfbg676-2", (134_600, 269_200, 740, 365)),
+        ("xc7a100ticsg324-1l", "xc7a100ticsg324-1L", (63_400, 126_800, 240, 135)),
+        ("xc7k325tffg900-2", "xc7k325tffg900-2", (203_800, 407_600, 840, 445)),
+        ("xc7s50csga324-1IL", "xc7s50csga324-1IL", (32_600, 65_200, 120, 75)),
+        ("xc7s6cpga196-2", "xc7s6cpga196-2", (3_750, 7_500, 10, 5)),
+        ("xc7z020clg400-1", "xc7z020clg400-1", (53_200, 106_400, 220, 140)),
+        ("xc7z007sclg225-1", "xc7z007sclg225-1", (14_400, 28_800, 66, 50)),
+        ("xc7vx485tffg1761-2", "xc7vx485tffg1761-2", (303_600, 607_200, 2_800, 1_030)),
+    ],
+)
+def test_parts_by_number(text: str, name: str, resources: tuple[int, ...]) -> None:
+    board = boards.by_part(text)
+    device = board.device
+    assert board.part == name
+    assert (device.lut, device.ff, device.dsp, device.bram36) == resources
+    assert board.platform is None
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("xc7a101tcsg324-1", "did you mean xc7a100t"),
+        ("xc7a100t", "give 'xc7a100t' a package and a speed grade"),
+        ("xc7a100tcsg324", "give 'xc7a100t' a package and a speed grade"),
+        ("xc7a100tcsg324-4", "give 'xc7a100t' a package and a speed grade"),
+        ("lfe5u-25f", "see the name in Vivado's part list"),
+        ("", "see the name in Vivado's part list"),
+    ],
+)
+def test_unknown_part_says_what_is_close(text: str, advice: str) -> None:
+    with pytest.raises(OptionError, match=f"part must be a 7-series device.*{advice}"):
+        boards.by_part(text)
+
+
+def test_every_device_has_twice_as_many_flip_flops_as_luts() -> None:
+    assert len(DEVICES) == 42
+    assert all(device.ff == 2 * device.lut for device in DEVICES.values())
+
+
+def run_self_test(core: StandIn, vectors: Vectors, cycles: int) -> list[tuple[int, int, int]]:
+    """alive, passed and failed, cycle by cycle."""
+    test = board_top.SelfTest(core, vectors, blink_cycles=10)
+    lamps = []
+
+    async def watch(ctx: SimulatorContext) -> None:
+        async for _, _, alive, passed, failed in ctx.tick().sample(
+            test.alive, test.passed, test.failed
+        ):
+            lamps.append((alive, passed, failed))
+            if len(lamps) == cycles:
+                break
+
+    simulator = Simulator(test)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(watch)
+    simulator.run()
+    return lamps
+
+
+def altered(vectors: Vectors, index: int) -> Vectors:
+    outputs = list(vectors.outputs)
+    outputs[index] ^= 1
+    return Vectors(vectors.inputs, tuple(outputs), vectors.in_width, vectors.out_width)
+
+
+def test_self_test_passes_and_stays_so() -> None:
+    lamps = run_self_test(StandIn(), standin_vectors(20), 600)
+    passed = [lamp[1] for lamp in lamps]
+    assert not any(lamp[2] for lamp in lamps)
+    # One round at full speed and one with stalls come first.
+    first = passed.index(1)
+    assert 40 < first < 200
+    assert all(passed[first:])
+    toggles = [i for i in range(1, 600) if lamps[i][0] != lamps[i - 1][0]]
+    assert {b - a for a, b in pairwise(toggles)} == {10}
+
+
+@pytest.mark.parametrize("index", [0, 19])
+def test_self_test_fails_on_a_wrong_value_and_stays_so(index: int) -> None:
+    lamps = run_self_test(StandIn(), altered(standin_vectors(20), index), 600)
+    failed = [lamp[2] for lamp in lamps]
+    assert all(failed[failed.index(1) :])
+    assert not any(lamp[1] for lamp in lamps[failed.index(1) :])
+
+
+def test_self_test_fails_when_nothing_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_top, "PATIENCE", 64)
+
+    class Mute(StandIn):
+        def elaborate(self, platform: object) -> object:
+            m = super().elaborate(platform)
+            m.d.comb += self.out_valid.eq(0)
+            return m
+
+    assert run_self_test(Mute(), standin_vectors(20), 100)[-1] == (1, 0, 1)
+    assert run_self_test(StandIn(), standin_vectors(20), 600)[-1][1:] == (1, 0)
+
+
+BENCH = """\
+`timescale 1ns / 1ps
+module bench;
+  reg clk = 0, rst_n = 0;
+  wire alive, passed, failed;
+  always #5 clk = ~clk;
+  scm_top top(.clk100_0__io(clk), .rst_0__io(rst_n), .led_0__io(alive), .led_1__io(passed),
+    .led_2__io(failed));
+  initial begin
+    #100 rst_n = 1;
+    #30000 $display("passed=%b failed=%b", passed, failed);
+    $finish;
+  end
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "lamps"),
+    [
+        (lambda vectors: vectors, "passed=1 failed=0"),
+        (lambda v: altered(v, 250), "passed=0 failed=1"),
+    ],
+)
+def test_emitted_top_runs_in_icarus(
+    tmp_path: Path, change: Callable[[Vectors], Vectors], lamps: str
+) -> None:
+    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    files = board_files(boards.get("nexys-a7"), core, change(standin_vectors(300)))
+    sources = {"scm_core.v": core, "scm_top.v": files["scm_top.v"]}
+    sources |= {"bench.v": BENCH, "primitives.v": PRIMITIVES}
+    for name, text in sources.items():
+        (tmp_path / name).write_text(text)
+    build = ["iverilog", "-g2012", "-s", "bench", "-o", "top.vvp", *sources]
+    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
+    run = subprocess.run(["vvp", "-n", "top.vvp"], cwd=tmp_path, capture_output=True, text=True)
+    assert lamps in run.stdout, run.stdout

@@ -1,0 +1,149 @@
+"""The Vivado scripts, run by a Tcl interpreter that knows Vivado's commands by name and options."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from amaranth.back import verilog
+
+from scm_hw import boards
+from scm_hw.emit import board_files, out_of_context_files
+from scm_hw.emit import testbench_files as bench_files
+from scm_hw.simulate import lint
+from tests.hw.standin import StandIn, standin_vectors
+
+# Options with a value end with a colon. Anything else that begins with a dash is an error, as is a
+# file that isn't there and a command that isn't listed.
+STUB = r"""
+set called {}
+set ports {}
+set commands {
+  create_project {-force -name: -part: -in_memory}
+  add_files {-fileset:} read_verilog {} read_xdc {-mode:}
+  set_property {-name: -value: -objects:}
+  current_design {} get_iobanks {} get_filesets {} get_runs {}
+  get_ports {} get_nets {} get_pin {} get_clocks {-of_objects:}
+  get_cells {-quiet -hier -filter:} get_pins {-of: -filter:}
+  get_property {} get_timing_paths {-max_paths:} all_fanin {-flat -startpoints_only}
+  create_clock {-name: -period:} set_false_path {-to:}
+  set_max_delay {-datapath_only -from: -to:} set_input_delay {-clock:}
+  synth_design {-top: -part: -mode:} opt_design {} place_design {} phys_opt_design {}
+  route_design {} write_checkpoint {-force} write_bitstream {-force -bin_file}
+  write_cfgmem {-force -format: -interface: -size: -loadbit: -file:}
+  report_timing_summary {-file: -datasheet -max_paths: -no_header -no_detailed_paths}
+  report_utilization {-hierarchical -file:} report_io {-file:} report_power {-file:}
+  report_control_sets {-verbose -file:} report_clock_utilization {-file:}
+  report_route_status {-file:} report_drc {-file:} report_methodology {-file:}
+  update_compile_order {-fileset:} close_project {} quit {}
+}
+proc vivado {name options arguments} {
+  lappend ::called $name
+  set words {}
+  while {[llength $arguments]} {
+    set arguments [lassign $arguments word]
+    if {[string match {-[a-z]*} $word]} {
+      if {"$word:" in $options} {
+        set arguments [lassign $arguments value]
+      } elseif {$word ni $options} { error "$name has no option $word" }
+    } else { lappend words $word }
+  }
+  if {$name in {add_files read_verilog read_xdc}} {
+    foreach file [join $words] {
+      if {![file exists $file]} { error "$name: no file $file" }
+      if {[file extension $file] eq ".xdc"} { uplevel #0 [list source $file] }
+    }
+  }
+  if {$name eq "get_ports"} { lappend ::ports {*}[join $words] }
+  if {[string match get_* $name]} { return "object" }
+}
+foreach {name options} $commands {
+  proc $name args "vivado $name {$options} \$args"
+}
+"""
+
+
+def run_tcl(folder: Path, script: str) -> str:
+    """Calls and ports on two lines; raises where the script fails."""
+    program = f"{STUB}\ncd {{{folder}}}\nsource {script}\n"
+    if shutil.which("tclsh"):
+        (folder / "stub.tcl").write_text(program + "puts $called\nputs $ports\n")
+        argv = ["tclsh", str(folder / "stub.tcl")]
+        run = subprocess.run(argv, capture_output=True, text=True, check=False)
+        (folder / "stub.tcl").unlink()
+        assert run.returncode == 0, run.stderr
+        return "\n".join(run.stdout.splitlines()[-2:])
+    import tkinter
+
+    interpreter = tkinter.Tcl()
+    interpreter.eval(program)
+    return f"{interpreter.eval('set called')}\n{interpreter.eval('set ports')}"
+
+
+def write_design(folder: Path, name: str) -> dict[str, str]:
+    vectors = standin_vectors(300)
+    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    if name in boards.names():
+        own = board_files(boards.get(name), core, vectors)
+    else:
+        own = out_of_context_files(boards.by_part(name, clock_mhz=104))
+    files = {"scm_core.v": core, **bench_files(vectors, 3), **own}
+    for file, text in files.items():
+        (folder / file).write_text(text)
+    return files
+
+
+@pytest.mark.parametrize("board", boards.names())
+def test_board_scripts_run_as_they_are(tmp_path: Path, board: str) -> None:
+    files = write_design(tmp_path, board)
+    called, ports = run_tcl(tmp_path, "build.tcl").splitlines()
+    steps = ["synth_design", "place_design", "route_design", "report_timing_summary"]
+    steps += ["report_utilization", "report_power", "write_bitstream"]
+    assert set(steps) <= set(called.split())
+    declared = re.findall(r"^  (?:input|output) (?:\[.*\] )?(\w+);", files["scm_top.v"], re.M)
+    assert set(ports.split()) <= set(declared)
+    assert f"-part {boards.get(board).part}\n" in files["build.tcl"]
+    assert "close_project" in run_tcl(tmp_path, "project.tcl")
+
+
+def test_part_without_a_board_is_built_out_of_context(tmp_path: Path) -> None:
+    files = write_design(tmp_path, "xc7k70tfbg484-2")
+    called, ports = run_tcl(tmp_path, "build.tcl").splitlines()
+    assert {"route_design", "report_power"} <= set(called.split())
+    assert "write_bitstream" not in called
+    assert ports == "clk"
+    assert "-period 9.615 " in files["scm_core.xdc"]
+    assert "-part xc7k70tfbg484-2 -mode out_of_context" in files["build.tcl"]
+    assert "close_project" in run_tcl(tmp_path, "project.tcl")
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        ("unknown_command", "unknown_command"),
+        ("synth_design -tops x", "synth_design has no option -tops"),
+        ("add_files missing.v", "no file missing.v"),
+    ],
+)
+def test_the_stub_refuses_what_vivado_would(tmp_path: Path, broken: str, complaint: str) -> None:
+    (tmp_path / "build.tcl").write_text(broken + "\n")
+    with pytest.raises(Exception, match=complaint):
+        run_tcl(tmp_path, "build.tcl")
+
+
+def test_equal_designs_give_equal_bytes_without_paths(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    files = write_design(tmp_path / "a", "nexys-a7")
+    assert files == write_design(tmp_path / "b", "nexys-a7")
+    root = str(Path(__file__).parents[2])
+    assert not any(root in text or str(tmp_path) in text for text in files.values())
+
+
+@pytest.mark.parametrize("board", ["nexys-a7", "cmod-a7-35"])
+def test_board_top_passes_lint(tmp_path: Path, board: str) -> None:
+    write_design(tmp_path, board)
+    lint([tmp_path / "scm_top.v", tmp_path / "scm_core.v"], "scm_top")

