@@ -98,7 +98,7 @@ def test_a_sum_of_exactly_minus_the_bias_is_decided_as_zero():
     ]:
         for activation, expected in (("sign", sign), ("step", step)):
             layer = Layer(
-                np.array([[1]], np.int8), np.array([1e-300]), np.array([bias]), activation
+                np.array([[1]], np.int8), np.array([1e-310]), np.array([bias]), activation
             )
             m = replace(
                 machine(layers=()),

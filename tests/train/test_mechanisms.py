@@ -110,6 +110,15 @@ def test_the_worst_error_of_a_table_sees_inputs_left_out():
     assert_allclose(mechanism.worst_error, np.abs(normalised(X[:, 2:]) - normalised(middle)).max())
 
 
+def test_the_worst_error_of_a_table_sees_what_lies_between_training_rows():
+    corners = np.stack([LOW, HIGH])
+    encoder = fit_encoder("none", X_NORM, input_bits=None)
+    mechanism = Table(lambda rows: np.stack([np.sin(40 * rows[:, 0])] * 2, 1), inputs=[0]).bind(
+        corners, LOW, HIGH, TARGET_MIN, TARGET_MAX, encoder
+    )
+    assert mechanism.worst_error > 0.1
+
+
 def test_the_worst_error_of_a_table_includes_quantisation():
     coarse = bind(Table(plant, inputs=[0, 1], points=9), input_bits=3)
     fine = bind(Table(plant, inputs=[0, 1], points=9), input_bits=16)

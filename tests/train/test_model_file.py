@@ -36,6 +36,7 @@ KINDS = [
     {"classes": (3, 1)},
     {"classes": (0.1, 0.25, 1e-300)},
     {"classes": (False, True)},
+    {"classes": (1, True, 1.0, "1")},
 ]
 
 
@@ -200,7 +201,7 @@ BAD_META = [
     ({"version": True}, "version must be at most 1, not True"),
     ({"task": "clustering"}, "task must be one of regression, classification, not 'clustering'"),
     ({"task": "classification"}, "classes must be a list"),
-    ({"task": "classification", "classes": ["a", "a"]}, "classes must be distinct"),
+    ({"task": "classification", "classes": ["low", "low"]}, "classes must be distinct"),
     ({"task": "classification", "classes": ["a"]}, "classes must be 2 labels"),
     ({"algorithm": 7}, "algorithm must be text"),
     ({"name": 7}, "name must be text"),

@@ -140,6 +140,8 @@ def test_bad_requests(tmp_path):
         read_rows(path, ["force", "force"])
     with pytest.raises(DataError, match=r"'laod' must be in data\.csv; did you mean 'load'"):
         read_features(path, ["laod"])
+    with pytest.raises(DataError, match="did you mean 'load'"):
+        read_features(path, ["LOAD"])
     with pytest.raises(DataError, match=r"'colour' must be in data\.csv"):
         read_rows(path, ["force"], drop=["colour"])
 
