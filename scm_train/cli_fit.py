@@ -25,7 +25,7 @@ __all__ = ["fit"]
 FEWEST_ROWS = 10
 TEST_FRACTION = 0.25
 DEFAULTS: dict[str, Any] = {"max_nodes": 60, "encoder": "thermometer:31"}
-#: Flags that aren't parameters of the estimators.
+#: Parameters that may be lists, a value per layer.
 _PER_LAYER = ("max_nodes", "activation", "candidates")
 
 
@@ -158,7 +158,8 @@ def _split(data: Data, fraction: float | None, seed: int) -> tuple[NDArray, NDAr
 def _learner(args: argparse.Namespace, data: Data) -> estimators.Learner:
     suffix = "Classifier" if data.task == "classification" else "Regressor"
     cls = getattr(estimators, f"{args.algorithm}{suffix}")
-    given = {k: v for k, v in vars(args).items() if k in cls._get_param_names()}
+    known = cls().get_params(deep=False)
+    given = {name: value for name, value in vars(args).items() if name in known}
     parameters = DEFAULTS | (estimators.paper_settings() if args.paper else {}) | given
     parameters.setdefault("layers", _longest([parameters.get(key) for key in _PER_LAYER]))
     parameters["mechanism"] = fit_mechanism(args, data.rows.feature_names, data.mechanism)

@@ -53,12 +53,13 @@ def predict(args: argparse.Namespace) -> None:
     y = machine.predict(X, _mechanism_column(machine, args))
     header = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
     lines = y.reshape(len(y), -1).tolist()
-    if args.json:
-        print_result({"columns": header, "predictions": lines}, as_json=True)
-    elif args.out is None:
-        _write_csv(sys.stdout, header, lines)
-    else:
+    if args.out is not None:
         _write_file(Path(args.out), header, lines)
+        print_result({"predictions": args.out, "rows": len(lines)}, args.json)
+    elif args.json:
+        print_result({"columns": header, "predictions": lines}, as_json=True)
+    else:
+        _write_csv(sys.stdout, header, lines)
 
 
 def list_datasets(args: argparse.Namespace) -> None:

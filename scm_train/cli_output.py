@@ -37,11 +37,7 @@ def described(machine: Machine) -> dict[str, Any]:
             for layer in machine.layers
         ],
         "linear_inputs": [
-            name
-            for name, used in zip(
-                machine.feature_names, machine.linear.any(axis=1).tolist(), strict=True
-            )
-            if used
+            machine.feature_names[i] for i in np.flatnonzero(machine.linear.any(axis=1))
         ],
         "mechanism": {"kind": machine.mechanism.kind},
         "scores": machine.info.get("scores", {}),

@@ -136,8 +136,11 @@ class Machine:
         return tuple(layer.nodes for layer in self.layers)
 
     def normalise(self, X: ArrayLike) -> Floats:
-        """Raw inputs (n, d) scaled by the training range; unclipped."""
-        return to_unit(self._rows(X), self.input_min, self.input_max)
+        """Raw inputs (n, d), which must be finite, scaled by the training range; unclipped."""
+        rows = self._rows(X)
+        if not np.isfinite(rows).all():
+            raise DataError("inputs must be finite, not NaN or infinite; mend or drop those rows")
+        return to_unit(rows, self.input_min, self.input_max)
 
     def hidden_layers(self, X: ArrayLike) -> list[Floats]:
         """``[H_1, ..., H_M]`` of raw inputs, each (n, N_k) in float64."""

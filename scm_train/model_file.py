@@ -128,8 +128,7 @@ def _arrays(machine: Machine) -> dict[str, NDArray]:
 
 
 def _layer_arrays(name: str, layer: Layer) -> dict[str, NDArray]:
-    weights = _pack(layer.weights > 0) if layer.binary else np.float64(layer.weights)
-    arrays = {f"{name}_weights": weights}
+    arrays = {f"{name}_weights": _pack(layer.weights > 0) if layer.binary else layer.weights}
     if layer.mask is not None:
         arrays[f"{name}_mask"] = _pack(layer.mask)
     arrays[f"{name}_lambda"] = np.asarray(layer.lambdas, dtype=np.float64)

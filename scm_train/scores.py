@@ -47,7 +47,7 @@ def class_indices(machine: Machine, labels: NDArray) -> NDArray[np.int64]:
     A label that isn't equal to a class may be written like one, as ``True`` is in a text file.
     """
     assert machine.classes is not None
-    index = {str(label): i for i, label in enumerate(machine.classes)}
+    index: dict[object, int] = {str(label): i for i, label in enumerate(machine.classes)}
     index |= {label: i for i, label in enumerate(machine.classes)}
     values, inverse = np.unique(labels, return_inverse=True)
     found = [index.get(value, index.get(str(value))) for value in values.tolist()]

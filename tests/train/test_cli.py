@@ -251,6 +251,7 @@ def test_predictions_are_the_machines(capsys):
     assert_array_equal([float(v) for v in values], expected)
     assert main(["predict", "m.npz", "plant.csv", "--out", "p.csv"]) == 0
     assert Path("p.csv").read_text().splitlines() == [header, *values]
+    assert "160" in capsys.readouterr().out
     assert main(["predict", "m.npz", "plant.csv", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert_array_equal(np.array(found["predictions"])[:, 0], expected)

@@ -163,6 +163,14 @@ def test_wrong_number_of_features():
         machine().predict(np.zeros((4, 2)))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_inputs_that_are_not_finite(value):
+    X = inputs(5)
+    X[3, 1] = value
+    with pytest.raises(DataError, match="inputs must be finite"):
+        machine().predict(X)
+
+
 def test_evaluation_rows_widen_the_range_of_an_external_mechanism():
     m = machine(mechanism="external")
     X = np.array([[40.0, 0.0, 0.0]])

@@ -37,6 +37,7 @@ def test_a_classifier_has_accuracy():
         ((1, 2), np.array([2.0, 1.0, 2.0])),
         ((False, True), np.array(["True", "False", "True"])),
         ((False, True), np.array([True, False, True])),
+        (("0", "1"), np.array([1, 0, 1])),
     ],
 )
 def test_labels_are_found_however_they_were_read(classes, labels):
