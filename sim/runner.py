@@ -1,7 +1,7 @@
 """Builds a core's Verilog for a simulator and runs the cocotb test bench on it, once.
 
-    python -m scm_hw.sim.runner --simulator icarus --verilog scm_core.v --vectors vectors.txt \
-        --latency 5 --workdir sim_build
+    python -m scm_hw.sim.runner --simulator icarus --verilog rtl_out/name/scm_core.v \
+        --vectors rtl_out/name --latency 5 --workdir sim_build
 
 Ends with 0 where every scenario passed. What was found is in `outcomes.jsonl` in the work folder.
 """
@@ -9,6 +9,7 @@ Ends with 0 where every scenario passed. What was found is in `outcomes.jsonl` i
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--simulator", choices=sorted(WAVES), default="icarus")
     parser.add_argument("--verilog", nargs="+", type=Path, required=True, help="source files")
     parser.add_argument("--top", default="scm_core", help="top module")
-    parser.add_argument("--vectors", type=Path, required=True, help="vector file")
+    parser.add_argument(
+        "--vectors", type=Path, required=True, help="vector file, or a build's folder"
+    )
     parser.add_argument("--latency", type=int, required=True, help="cycles that the core promises")
     parser.add_argument("--interval", type=int, default=1, help="cycles between samples")
     parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
@@ -81,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.workdir = options.workdir.resolve()
     options.workdir.mkdir(parents=True, exist_ok=True)
     (options.workdir / OUTCOMES).unlink(missing_ok=True)
-    tools.require(options.simulator)
+    os.environ.update(tools.require(options.simulator))
     results = build(options).test(
         test_module=TEST_MODULE,
         hdl_toplevel=options.top,

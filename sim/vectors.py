@@ -8,6 +8,9 @@ from pathlib import Path
 
 from scm_hw.errors import OptionError
 
+INPUTS = "vectors_in.hex"
+OUTPUTS = "vectors_out.hex"
+
 
 @dataclass(frozen=True)
 class Vectors:
@@ -47,21 +50,47 @@ class Vectors:
         lines += [f"{i:x} {o:x}" for i, o in zip(self.inputs, self.outputs, strict=True)]
         path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
+    def hex_files(self) -> dict[str, str]:
+        """File name to text for Verilog's $readmemh; a comment in the first line has the width."""
+        return {
+            INPUTS: _hex(self.inputs, self.in_width),
+            OUTPUTS: _hex(self.outputs, self.out_width),
+        }
+
     @classmethod
     def load(cls, path: Path) -> Vectors:
-        """Read what `save` wrote."""
-        lines = path.read_text(encoding="ascii").split("\n")
+        """Read what `save` wrote, or a folder with both hex files."""
         try:
-            in_width, out_width = (int(field) for field in lines[0].split())
-            pairs = [line.split() for line in lines[1:] if line]
-            inputs = tuple(int(pair[0], 16) for pair in pairs)
-            outputs = tuple(int(pair[1], 16) for pair in pairs)
-        except (ValueError, IndexError) as error:
+            return cls._load_folder(path) if path.is_dir() else cls._load_file(path)
+        except (OSError, ValueError, IndexError) as error:
             raise OptionError(
-                f"vector file must hold two widths, then pairs of hex words, not {path.name!r}; "
-                "write it again"
+                "vectors must be a file of two widths and pairs of hex words, or a folder with "
+                f"{INPUTS} and {OUTPUTS}, not {str(path)!r}; build the design again"
             ) from error
+
+    @classmethod
+    def _load_file(cls, path: Path) -> Vectors:
+        lines = path.read_text(encoding="ascii").split("\n")
+        in_width, out_width = (int(field) for field in lines[0].split())
+        pairs = [line.split() for line in lines[1:] if line]
+        inputs = tuple(int(pair[0], 16) for pair in pairs)
+        return cls(inputs, tuple(int(pair[1], 16) for pair in pairs), in_width, out_width)
+
+    @classmethod
+    def _load_folder(cls, folder: Path) -> Vectors:
+        inputs, in_width = _read_hex(folder / INPUTS)
+        outputs, out_width = _read_hex(folder / OUTPUTS)
         return cls(inputs, outputs, in_width, out_width)
+
+
+def _hex(words: Sequence[int], width: int) -> str:
+    digits = -(-width // 4)
+    return f"// {width} bits\n" + "".join(f"{word:0{digits}x}\n" for word in words)
+
+
+def _read_hex(path: Path) -> tuple[tuple[int, ...], int]:
+    header, *lines = path.read_text(encoding="ascii").splitlines()
+    return tuple(int(line, 16) for line in lines), int(header.split()[1])
 
 
 def _check_words(side: str, words: Sequence[int], width: int) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from string import Template
 
 from scm_hw.errors import OptionError
-from scm_hw.sim.vectors import Vectors
+from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
 
 TESTBENCH = "tb_scm_core.v"
-INPUTS = "vectors_in.hex"
-OUTPUTS = "vectors_out.hex"
 
 
 def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[str, str]:
@@ -33,16 +31,7 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
         inputs=INPUTS,
         outputs=OUTPUTS,
     )
-    return {
-        TESTBENCH: bench,
-        INPUTS: _hex(vectors.inputs, vectors.in_width),
-        OUTPUTS: _hex(vectors.outputs, vectors.out_width),
-    }
-
-
-def _hex(words: tuple[int, ...], width: int) -> str:
-    digits = -(-width // 4)
-    return "".join(f"{word:0{digits}x}\n" for word in words)
+    return {TESTBENCH: bench, **vectors.hex_files()}
 
 
 # Pins change at the falling edge and are read at the rising one, so that no simulator's order of

@@ -11,8 +11,8 @@ from string import Template
 
 from scm_hw.boards import Board
 from scm_hw.boards.top import BoardTop, VerilogCore
-from scm_hw.emit.testbench import INPUTS, OUTPUTS, TESTBENCH
-from scm_hw.sim.vectors import Vectors
+from scm_hw.emit.testbench import TESTBENCH
+from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
 
 CORE = "scm_core"
 TOP = "scm_top"
@@ -26,9 +26,7 @@ def board_files(board: Board, core_verilog: str, vectors: Vectors) -> dict[str, 
     platform = board.platform()
     platform.add_file(f"{CORE}.v", core_verilog)
     top = BoardTop(board, VerilogCore(vectors.in_width, vectors.out_width), vectors)
-    plan = platform.build(
-        top, name=TOP, do_build=False, emit_src=False, script_after_route=_SLACK
-    )
+    plan = platform.build(top, name=TOP, do_build=False, emit_src=False, script_after_route=_SLACK)
     return {
         f"{TOP}.v": _text(plan.files[f"{TOP}.v"]),
         f"{TOP}.xdc": _text(plan.files[f"{TOP}.xdc"]),

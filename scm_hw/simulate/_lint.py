@@ -37,7 +37,7 @@ endmodule
 
 def lint(verilog: Sequence[Path], top: str, *, timeout: float = 300.0) -> None:
     """Raise ToolError where `verilator --lint-only -Wall` has a word to say about the files."""
-    tools.require("verilator")
+    environment = tools.require("verilator")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "primitives.v").write_text(PRIMITIVES)
@@ -46,7 +46,9 @@ def lint(verilog: Sequence[Path], top: str, *, timeout: float = 300.0) -> None:
         argv += [f"-Wno-{warning}" for warning in INHERENT]
         argv += ["--timescale", "1ns/1ps", "-v", "primitives.v"]
         argv += [str(path.resolve()) for path in verilog]
-        code = run_tool(argv, name="verilator", cwd=folder, log=log, timeout=timeout)
+        code = run_tool(
+            argv, name="verilator", cwd=folder, log=log, timeout=timeout, env=environment
+        )
         words = [line for line in log.read_text(errors="replace").splitlines() if line[:1] == "%"]
     if code or words:
         raise ToolError(

@@ -6,8 +6,8 @@ from random import Random
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
+from scm_hw.boards.top import core_members
 from scm_hw.sim.vectors import Vectors
 
 
@@ -25,16 +25,7 @@ class StandIn(wiring.Component):
         self.in_width = in_width
         self.out_width = in_width // 2 + 2
         self.fault = fault
-        super().__init__(
-            {
-                "in_valid": In(1),
-                "in_ready": Out(1),
-                "in_data": In(in_width),
-                "out_valid": Out(1),
-                "out_ready": In(1),
-                "out_data": Out(self.out_width),
-            }
-        )
+        super().__init__(core_members(in_width, self.out_width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -95,3 +86,30 @@ def standin_vectors(count: int, in_width: int = 24, seed: int = 1) -> Vectors:
     mask = (1 << half) - 1
     outputs = [3 * (word & mask) + (word >> half) for word in inputs]
     return Vectors(tuple(inputs), tuple(outputs), in_width, half + 2)
+
+
+class FoldedStandIn(wiring.Component):
+    """The same function, one sample at a time: busy from the sample until its result is taken."""
+
+    latency = 5
+    initiation_interval = 6
+
+    def __init__(self, in_width: int = 24) -> None:
+        self.in_width = in_width
+        self.out_width = in_width // 2 + 2
+        super().__init__(core_members(in_width, self.out_width))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        half = self.in_width // 2
+        # 0 when idle, else the cycles since the sample was taken.
+        age = Signal(range(self.latency + 1))
+        m.d.comb += [self.in_ready.eq(age == 0), self.out_valid.eq(age == self.latency)]
+        with m.If(age == 0):
+            m.d.sync += self.out_data.eq(self.in_data[:half] * 3 + self.in_data[half:])
+            m.d.sync += age.eq(self.in_valid)
+        with m.Elif(age != self.latency):
+            m.d.sync += age.eq(age + 1)
+        with m.Elif(self.out_ready):
+            m.d.sync += age.eq(0)
+        return m

@@ -13,6 +13,7 @@ from random import Random
 import pytest
 from amaranth.back import verilog
 
+from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import OptionError, ToolError
 from scm_hw.sim import Outcome, Probe, Scoreboard, Vectors, all_scenarios, tools
 from scm_hw.sim.driver import Driver, Sink, always, random_gate
@@ -44,10 +45,20 @@ def test_vectors_refuse_what_ports_cannot_hold(arguments: tuple, message: str) -
         Vectors(*arguments)
 
 
+def test_vectors_survive_the_hex_files(tmp_path: Path) -> None:
+    vectors = standin_vectors(9, in_width=132)
+    for name, text in vectors.hex_files().items():
+        (tmp_path / name).write_text(text)
+    assert Vectors.load(tmp_path) == vectors
+    (tmp_path / "vectors_out.hex").unlink()
+    with pytest.raises(OptionError, match="vectors must be a file of two widths"):
+        Vectors.load(tmp_path)
+
+
 @pytest.mark.parametrize("text", ["", "4", "4 4\nzz 1\n", "4 4\n1\n"])
 def test_vectors_refuse_other_files(tmp_path: Path, text: str) -> None:
     (tmp_path / "v.txt").write_text(text)
-    with pytest.raises(OptionError, match="vector file must hold two widths"):
+    with pytest.raises(OptionError, match="vectors must be a file of two widths"):
         Vectors.load(tmp_path / "v.txt")
 
 
@@ -161,10 +172,10 @@ def test_missing_verilator_names_its_package(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(("fault", "code"), [(None, 0), ("value", 2)])
 def test_makefile_by_hand(tmp_path: Path, fault: str | None, code: int) -> None:
     (tmp_path / "scm_core.v").write_text(verilog.convert(StandIn(fault=fault), name="scm_core"))
-    standin_vectors(20).save(tmp_path / "vectors.txt")
+    for name, text in bench_files(standin_vectors(20), latency=3).items():
+        (tmp_path / name).write_text(text)
     argv = ["make", "-C", str(Path(tools.__file__).parent), f"PYTHON={sys.executable}"]
-    argv += [f"VERILOG={tmp_path / 'scm_core.v'}", f"VECTORS={tmp_path / 'vectors.txt'}"]
-    argv += ["LATENCY=3", f"SIM_BUILD={tmp_path / 'build'}"]
+    argv += [f"DESIGN={tmp_path}", f"SIM_BUILD={tmp_path / 'build'}"]
     run = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert run.returncode == code, run.stdout + run.stderr
     assert ("FAIL=0" in run.stdout) == (code == 0)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from amaranth.back import verilog
 
+from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import MismatchError, ToolError
 from scm_hw.simulate import (
     Probe,
@@ -19,11 +20,12 @@ from scm_hw.simulate import (
     lint,
     run_amaranth,
     run_icarus,
+    run_testbench,
     run_tool,
     run_verilator,
     telling_line,
 )
-from tests.hw.standin import StandIn, standin_vectors
+from tests.hw.standin import FoldedStandIn, StandIn, standin_vectors
 
 FAULTS = {
     "value": "full_speed: 1 wrong results; vector 5 gave 0x102 for 0x1e9",
@@ -81,6 +83,19 @@ def test_a_single_vector_is_enough() -> None:
     vectors = standin_vectors(1)
     wrong = Vectors(vectors.inputs, (vectors.outputs[0] ^ 1,), 24, 14)
     assert run_amaranth(StandIn, wrong, 3).first_mismatch.index == 0
+
+
+def test_a_folded_core_is_timed_too(tmp_path: Path) -> None:
+    result = run_amaranth(FoldedStandIn, standin_vectors(40), 5, 6)
+    assert (result.failures, result.cycles, result.interval) == ((), 5, 6)
+    files = {"scm_core.v": verilog.convert(FoldedStandIn(), name="scm_core")}
+    files |= bench_files(standin_vectors(40), 5, 6)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert run_testbench(tmp_path, workdir=tmp_path / "work") == (40, 5)
+    core = tmp_path / "scm_core.v"
+    result = run_icarus(core, standin_vectors(40), 5, 6, workdir=tmp_path / "work")
+    assert (result.failures, result.cycles, result.interval) == ((), 5, 6)
 
 
 @pytest.mark.parametrize("run", [run_icarus, run_verilator])
