@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,7 @@ def fit(args: argparse.Namespace) -> None:
     _check_out(Path(args.out))
     data = _read(args)
     if not args.quiet:
-        for name in data.rows.constant_features:
-            print(f"warning: feature {name!r} is constant and says nothing", file=sys.stderr)
+        _warn_of_constant(data.rows.constant_features)
     train, test = _split(data, args.test_fraction, args.seed)
     learner = _learner(args, data)
     y = data.rows.y[train]
@@ -59,6 +59,12 @@ def fit(args: argparse.Namespace) -> None:
     if not args.quiet:
         timing = learner.machine_.info["timing"]
         print_result({"model": str(args.out), **described(machine), "timing": timing}, args.json)
+
+
+def _warn_of_constant(names: Sequence[str]) -> None:
+    if names:
+        shown = ", ".join(names[:8]) + (f", and {len(names) - 8} more" if len(names) > 8 else "")
+        print(f"warning: constant features say nothing: {shown}", file=sys.stderr)
 
 
 def _check_out(path: Path) -> None:

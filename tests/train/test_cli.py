@@ -367,10 +367,15 @@ def test_quiet_says_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_constant_feature_is_told(capsys):
-    Path("c.csv").write_text("a,b,y\n" + "\n".join(f"{i},1,{i * i}" for i in range(30)))
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "c0"), (10, "c0, c1, c2, c3, c4, c5, c6, c7, and 2 more")]
+)
+def test_constant_features_are_told_in_one_line(count, told, capsys):
+    header = ",".join(["a", *(f"c{i}" for i in range(count)), "y"])
+    rows = (f"{i}," + "7," * count + str(i * i) for i in range(30))
+    Path("c.csv").write_text("\n".join([header, *rows]))
     fitted(data="c.csv", target="y")
-    assert capsys.readouterr().err == "warning: feature 'b' is constant and says nothing\n"
+    assert capsys.readouterr().err == f"warning: constant features say nothing: {told}\n"
 
 
 # --------------------------------------------------------------------------------- bad requests
