@@ -85,14 +85,14 @@ def _add_data_flags(fit: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--test-fraction",
-        type=float,
+        type=real,
         default=None,
         help="share of rows kept for the test (0.25, or the split of a named data set)",
     )
     group.add_argument(
-        "--validation-fraction", type=float, help="share of training rows to validate on (0.1)"
+        "--validation-fraction", type=real, help="share of training rows to validate on (0.1)"
     )
-    group.add_argument("--seed", type=int, default=0, help="of the split and of training (0)")
+    group.add_argument("--seed", type=whole, default=0, help="of the split and of training (0)")
 
 
 def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
@@ -105,24 +105,40 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
         default=False,
         help="start from the paper's settings (sigmoid nodes on plain inputs)",
     )
-    add("--layers", type=int, help="most hidden layers (as many as a list below has, or 1)")
-    add("--max-nodes", type=per_layer(limit), help="most nodes per layer: 60, 28,8 or none")
+    add("--layers", type=whole, help="most hidden layers (as many as a list below has, or 1)")
+    add(
+        "--max-nodes",
+        type=per_layer(number_or(int, none=None, inf=None)),
+        help="most nodes per layer: 60, 28,8 or none",
+    )
     add("--activation", type=per_layer(str), help="sign, step, sigmoid, brelu, tanh; or sign,step")
-    add("--candidates", type=per_layer(int), help="candidates per draw, T_max; or one per layer")
+    add("--candidates", type=per_layer(whole), help="candidates per draw, T_max; or one per layer")
     add("--encoder", help="thermometer:31, thermometer:31:quantile, binary:5, gray:5 or none")
-    add("--input-bits", type=auto_or_none(int), help="bits of an input's code: 12, auto or none")
+    add(
+        "--input-bits",
+        type=number_or(int, auto="auto", none=None),
+        help="bits of an input's code: 12, auto or none",
+    )
     add("--weights", type=one_of("binary", "real"), help="binary or real")
     add("--inputs-per-node", type=inputs_per_node, help="2, 1,2,3, 1:0.5,2:0.5 or all")
-    add("--sign-pattern", type=sign_pattern, help="free, monotone, or the share of monotone ones")
+    add(
+        "--sign-pattern",
+        type=number_or(float, free="free", monotone="monotone"),
+        help="free, monotone, or the share of monotone ones",
+    )
     add("--bias-range", type=bias_range, help="auto, paper, or low,high")
     add("--criterion", type=one_of("paper", "exact"), help="what candidates are scored by")
     add("--lambdas", type=numbers, help="scales of the weights, in the order they are tried")
     add("--r", type=numbers, dest="r_values", help="increasing sequence r of the inequality")
-    add("--tolerance", type=float, help="training RMSE at which training ends")
-    add("--stop-step", type=int, help="early stopping: L_step (10)")
-    add("--stop-tolerance", type=float, help="early stopping: tau (0.001)")
-    add("--alpha", type=float, help="factor of the LASSO for the linear part")
-    add("--ridge", type=auto_or_none(float), help="penalty on the readout: 0 (the paper's) or auto")
+    add("--tolerance", type=real, help="training RMSE at which training ends")
+    add("--stop-step", type=whole, help="early stopping: L_step (10)")
+    add("--stop-tolerance", type=real, help="early stopping: tau (0.001)")
+    add("--alpha", type=real, help="factor of the LASSO for the linear part")
+    add(
+        "--ridge",
+        type=number_or(float, auto="auto"),
+        help="penalty on the readout: 0 (the paper's) or auto",
+    )
 
 
 def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
@@ -140,8 +156,8 @@ def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
         help="how the model holds it: external (default), table or polynomial",
     )
     add("--mechanism-inputs", action="append", help="features that it depends on", default=None)
-    add("--mechanism-points", type=int, default=33, help="points per input of a table (33)")
-    add("--mechanism-degree", type=int, default=2, help="degree of a polynomial (2)")
+    add("--mechanism-points", type=whole, default=33, help="points per input of a table (33)")
+    add("--mechanism-degree", type=whole, default=2, help="degree of a polynomial (2)")
 
 
 def _add_evaluate(commands: Any) -> None:
@@ -201,16 +217,30 @@ def algorithm(text: str) -> str:
     return known[spelt]
 
 
-def limit(text: str) -> int | None:
-    """A number of nodes, or none for no limit."""
-    return None if text in ("none", "inf") else int(text)
+def number_or(kind: type[int] | type[float], **words: Any) -> Callable[[str], Any]:
+    """A number, or one of the words, each of which stands for its value."""
+    what = "a whole number" if kind is int else "a number"
+    rule = " or ".join([what, *words])
+
+    def parse(text: str) -> Any:
+        if text in words:
+            return words[text]
+        try:
+            return kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {rule}, not {text!r}") from None
+
+    return parse
+
+
+whole, real = number_or(int), number_or(float)
 
 
 def per_layer(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     """One value, or several by commas, one per layer."""
 
     def parse(text: str) -> Any:
-        values = [_parsed(kind, part) for part in parts_of(text)]
+        values = [kind(part) for part in parts_of(text)]
         if not values:
             raise argparse.ArgumentTypeError("must be one value or one per layer, not empty")
         return values[0] if len(values) == 1 else values
@@ -218,21 +248,9 @@ def per_layer(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     return parse
 
 
-def auto_or_none(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A number, `auto` or `none`."""
-
-    def parse(text: str) -> Any:
-        return {"auto": "auto", "none": None}[text] if text in ("auto", "none") else _number(text)
-
-    def _number(text: str) -> Any:
-        return _parsed(kind, text, " (or auto, or none)")
-
-    return parse
-
-
 def numbers(text: str) -> tuple[float, ...]:
     """Numbers separated by commas."""
-    return tuple(_parsed(float, part) for part in parts_of(text))
+    return tuple(real(part) for part in parts_of(text))
 
 
 def inputs_per_node(text: str) -> Any:
@@ -241,24 +259,11 @@ def inputs_per_node(text: str) -> Any:
         return None
     if ":" in text:
         pairs = (part.partition(":") for part in parts_of(text))
-        return {_parsed(int, count): _parsed(float, share) for count, _, share in pairs}
-    counts = tuple(_parsed(int, part, " (or all)") for part in parts_of(text))
+        return {whole(count): real(share) for count, _, share in pairs}
+    counts = tuple(whole(part) for part in parts_of(text))
     return counts[0] if len(counts) == 1 else counts
-
-
-def sign_pattern(text: str) -> str | float:
-    """Free, monotone, or the share of monotone candidates."""
-    return text if text in ("free", "monotone") else _parsed(float, text, " (or free, or monotone)")
 
 
 def bias_range(text: str) -> str | tuple[float, ...]:
     """Auto, paper, or two numbers."""
     return text if text in ("auto", "paper") else numbers(text)
-
-
-def _parsed(kind: Callable[[str], Any], text: str, otherwise: str = "") -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        what = "a whole number" if kind in (int, limit) else "a number"
-        raise argparse.ArgumentTypeError(f"must be {what}{otherwise}, not {text!r}") from None

@@ -391,14 +391,22 @@ BAD_FITS = [
     ("--dataset servo", "not 'servo'"),
     ("--dataset tyukin --mechanism dataset", "must come with a data set that has one"),
     ("plant.csv --target force --max-nodes 0", "max_nodes must be a positive whole number, not 0"),
-    ("plant.csv --target force --max-nodes many", "must be a whole number, not 'many'"),
+    (
+        "plant.csv --target force --max-nodes many",
+        "must be a whole number or none or inf, not 'many'",
+    ),
     ("plant.csv --target force --layers 0", "layers must be a positive whole number, not 0"),
     ("plant.csv --target force --max-nodes 5,5 --layers 3", "one value or one per layer (3)"),
     ("plant.csv --target force --algorithm deepsnc", "not 'deepsnc'; did you mean 'deepscn'?"),
     ("plant.csv --target force --activation sine", "did you mean 'sign'?"),
     ("plant.csv --target force --encoder thermometer:9000", "must be from 1 to 4095"),
     ("plant.csv --target force --input-bits 99", "from 1 to 24, not 99"),
-    ("plant.csv --target force --input-bits some", "a whole number (or auto, or none), not 'some'"),
+    ("plant.csv --target force --input-bits some", "a whole number or auto or none, not 'some'"),
+    ("plant.csv --target force --ridge none", "a number or auto, not 'none'"),
+    ("plant.csv --target force --sign-pattern odd", "a number or free or monotone, not 'odd'"),
+    ("plant.csv --target force --bias-range 1,x", "must be a number, not 'x'"),
+    ("plant.csv --target force --inputs-per-node 1:x", "must be a number, not 'x'"),
+    ("plant.csv --target force --activation ,", "must be one value or one per layer, not empty"),
     ("plant.csv --target force --weights real", "weights must be 'binary' for SCM"),
     ("plant.csv --target force --criterion papers", "did you mean 'paper'?"),
     ("plant.csv --target force --task classify", "did you mean 'classification'?"),
@@ -422,7 +430,7 @@ BAD_FITS = [
         "--mechanism-inputs must be features, not 'weight'",
     ),
     ("plant.csv --target force --colour blue", "unrecognized arguments: --colour blue"),
-    ("plant.csv --target force --seed x", "invalid int value: 'x'"),
+    ("plant.csv --target force --seed x", "argument --seed: must be a whole number, not 'x'"),
 ]
 
 
