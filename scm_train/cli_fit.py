@@ -51,8 +51,11 @@ def fit(args: argparse.Namespace) -> None:
     train, test = _split(data, args.test_fraction, args.seed)
     learner = _learner(args, data)
     y = data.rows.y[train]
-    if (y == y[0]).all():
-        raise DataError(f"target must vary in the training rows, not be {y[0]!r} in all of them")
+    if (y == y[0]).all(axis=0).any():
+        raise DataError(
+            f"targets must vary in the {len(y)} training rows, not be constant; "
+            "lower --test-fraction or gather more data"
+        )
     learner.fit(data.rows.X[train], y)
     machine = _finished(learner.machine_, data, train, test, args)
     model_file.save(machine, args.out)

@@ -92,7 +92,7 @@ def _add_data_flags(fit: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--validation-fraction", type=real, help="share of training rows to validate on (0.1)"
     )
-    group.add_argument("--seed", type=whole, default=0, help="of the split and of training (0)")
+    group.add_argument("--seed", type=seed, default=0, help="of the split and of training (0)")
 
 
 def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
@@ -234,6 +234,14 @@ def number_or(kind: type[int] | type[float], **words: Any) -> Callable[[str], An
 
 
 whole, real = number_or(int), number_or(float)
+
+
+def seed(text: str) -> int:
+    """A seed that every random generator takes."""
+    number = whole(text)
+    if not 0 <= number < 2**32:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 2**32 - 1, not {text!r}")
+    return number
 
 
 def per_layer(kind: Callable[[str], Any]) -> Callable[[str], Any]:

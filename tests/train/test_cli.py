@@ -416,6 +416,7 @@ BAD_FITS = [
     ("one.csv --target grade", "target 'grade' must vary, not be 'low' in every row"),
     ("short.csv --target y", "rows of short.csv must be at least 10, not 3"),
     ("plant.csv --target force --test-fraction 1", "--test-fraction must be at least 0 and below"),
+    ("plant.csv --target force --test-fraction 0.995", "targets must vary in the 1 training rows"),
     ("plant.csv --target force --validation-fraction 2", "validation_fraction must be"),
     ("plant.csv --target force --mechanism physics", "--mechanism must be module:function"),
     ("plant.csv --target force --mechanism no_such:f", "must be importable, not 'no_such'"),
@@ -430,6 +431,7 @@ BAD_FITS = [
         "--mechanism-inputs must be features, not 'weight'",
     ),
     ("plant.csv --target force --colour blue", "unrecognized arguments: --colour blue"),
+    ("plant.csv --target force --seed=-1", "argument --seed: must be from 0 to 2**32 - 1"),
     ("plant.csv --target force --seed x", "argument --seed: must be a whole number, not 'x'"),
 ]
 
