@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from amaranth.back import verilog
+from amaranth.hdl import Signal
 from amaranth.sim import Simulator, SimulatorContext
 
 from scm_hw import boards
@@ -96,24 +97,29 @@ def test_every_device_has_twice_as_many_flip_flops_as_luts() -> None:
     assert all(device.ff == 2 * device.lut for device in DEVICES.values())
 
 
-def run_self_test(core: StandIn, vectors: Vectors, cycles: int) -> list[tuple[int, int, int]]:
-    """alive, passed and failed, cycle by cycle."""
-    test = board_top.SelfTest(core, vectors, blink_cycles=10)
-    lamps = []
+def watch_self_test(
+    test: board_top.SelfTest, signals: Sequence[Signal], cycles: int
+) -> list[tuple[int, ...]]:
+    """The signals, cycle by cycle."""
+    values: list[tuple[int, ...]] = []
 
     async def watch(ctx: SimulatorContext) -> None:
-        async for _, _, alive, passed, failed in ctx.tick().sample(
-            test.alive, test.passed, test.failed
-        ):
-            lamps.append((alive, passed, failed))
-            if len(lamps) == cycles:
+        async for _, _, *sample in ctx.tick().sample(*signals):
+            values.append(tuple(sample))
+            if len(values) == cycles:
                 break
 
     simulator = Simulator(test)
     simulator.add_clock(1e-8)
     simulator.add_testbench(watch)
     simulator.run()
-    return lamps
+    return values
+
+
+def run_self_test(core: StandIn, vectors: Vectors, cycles: int) -> list[tuple[int, ...]]:
+    """alive, passed and failed, cycle by cycle."""
+    test = board_top.SelfTest(core, vectors, blink_cycles=10)
+    return watch_self_test(test, (test.alive, test.passed, test.failed), cycles)
 
 
 def altered(vectors: Vectors, index: int) -> Vectors:
@@ -140,6 +146,23 @@ def test_self_test_fails_on_a_wrong_value_and_stays_so(index: int) -> None:
     failed = [lamp[2] for lamp in lamps]
     assert all(failed[failed.index(1) :])
     assert not any(lamp[1] for lamp in lamps[failed.index(1) :])
+
+
+@pytest.mark.parametrize("fault", ["unstable", "doubled"])
+def test_self_test_stalls_enough_to_see_a_core_that_cannot_wait(fault: str) -> None:
+    lamps = run_self_test(StandIn(fault=fault), standin_vectors(20), 200)
+    failed = [lamp[2] for lamp in lamps]
+    # The first round, at full speed, is good.
+    assert failed.index(1) > 20
+
+
+def test_self_test_keeps_an_offer_until_it_is_taken() -> None:
+    core = StandIn()
+    test = board_top.SelfTest(core, standin_vectors(20), blink_cycles=10)
+    offers = watch_self_test(test, (core.in_valid, core.in_ready, core.in_data), 400)
+    refused = [(now, later) for now, later in pairwise(offers) if now[:2] == (1, 0)]
+    assert len(refused) > 20
+    assert all(later[0] and later[2] == now[2] for now, later in refused)
 
 
 def test_self_test_fails_when_nothing_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
