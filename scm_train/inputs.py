@@ -75,26 +75,38 @@ class LayerInputs(Protocol):
         """The inputs (len(indices), inputs) on chosen rows."""
 
 
+class _ChunkCache:
+    """A matrix by chunks of rows, kept where it is small and computed anew where it is not."""
+
+    def __init__(self, chunk: Callable[[slice, DTypeLike], NDArray], rows: int, columns: int):
+        self._chunk = chunk
+        self._kept: dict[np.dtype, NDArray] = {}
+        if rows * columns * 8 <= CACHE_BYTES:
+            exact = np.ascontiguousarray(chunk(slice(0, rows), np.float64))
+            self._kept = {exact.dtype: exact, np.dtype(np.float32): exact.astype(np.float32)}
+
+    def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
+        # Sums of signed bits are exact in float32, too.
+        dtype = np.dtype(dtype if np.issubdtype(dtype, np.floating) else np.float32)
+        columns = np.ascontiguousarray(weights.T, dtype=dtype)
+        if dtype in self._kept:
+            kept = self._kept[dtype]
+            return lambda rows: kept[rows] @ columns
+        return lambda rows: self._chunk(rows, dtype) @ columns
+
+
 class DirectInputs:
-    """``H_0`` as a matrix, kept where it is small and computed chunk by chunk where it is not."""
+    """``H_0`` as a matrix."""
 
     def __init__(self, rows: Rows):
         self.rows = rows
         coded = rows.encoder is not None and rows.encoder.coded
         self.groups = rows.encoder.groups if coded else np.arange(rows.x.shape[1])
         self.integer = coded
-        self._kept: dict[np.dtype, NDArray] = {}
-        if len(rows) * len(self.groups) * 8 <= CACHE_BYTES:
-            exact = rows.encoded(slice(0, len(rows)), np.float64)
-            self._kept = {exact.dtype: exact, np.dtype(np.float32): exact.astype(np.float32)}
+        self._chunks = _ChunkCache(rows.encoded, len(rows), len(self.groups))
 
     def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
-        dtype = _floating(dtype)
-        columns = np.ascontiguousarray(weights.T, dtype=dtype)
-        if dtype in self._kept:
-            kept = self._kept[dtype]
-            return lambda rows: kept[rows] @ columns
-        return lambda rows: self.rows.encoded(rows, dtype) @ columns
+        return self._chunks.sums(weights, dtype)
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.rows.encoded(indices, np.float64)
@@ -107,11 +119,10 @@ class NodeInputs:
         self.store = store
         self.groups = np.arange(len(store))
         self.integer = store.activation in HARDWARE_ACTIVATIONS
+        self._chunks = _ChunkCache(store.chunk, store.rows, len(store))
 
     def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
-        dtype = _floating(dtype)
-        columns = np.ascontiguousarray(weights.T, dtype=dtype)
-        return lambda rows: self.store.chunk(rows, dtype) @ columns
+        return self._chunks.sums(weights, dtype)
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.store.take(indices)
@@ -215,11 +226,6 @@ def first_inputs(rows: Rows) -> LayerInputs:
     if encoder is None or not encoder.coded or max(_level_counts(encoder)) > MOST_LEVELS:
         return DirectInputs(rows)
     return LevelInputs(rows)
-
-
-def _floating(dtype: DTypeLike) -> np.dtype:
-    """``dtype`` itself, or float32 for integers: sums of signed bits are exact in either."""
-    return np.dtype(dtype) if np.issubdtype(dtype, np.floating) else np.dtype(np.float32)
 
 
 def _level_counts(encoder: Encoder) -> list[int]:

@@ -161,7 +161,7 @@ class Readout:
         while len(self) > count:
             self._q.pop()
         del self._r[count:], self._norms[count:], self._c[count:]
-        c = np.array(self._c).reshape(count, -1)
+        c = np.array(self._c).reshape(count, self.targets.shape[1])
         _replay(self.residual, self.targets, self._q, c)
         if self.shadow is not None:
             self.shadow.rewind(count, c)
