@@ -108,8 +108,8 @@ class Probe:
 
     `signal` is a path from the core, its parts joined by dots. It is read just before the clock
     edge that comes `offset` edges after the one that takes the sample: a register of the first rank
-    is at offset 1, logic between the input and that register at offset 0. `expected` is its
-    unsigned value, `stage` what to call the place.
+    is at offset 1, logic between the input and that register at offset 0. `expected` is its value,
+    signed or not; `stage` is what to call the place.
     """
 
     signal: str
