@@ -32,7 +32,7 @@ class ChunkMap:
 
     def __call__(self, function: Callable[[slice], Result], rows: int, size: int) -> list[Result]:
         chunks = row_chunks(rows, size)
-        if self.pool is None or len(chunks) < 2:
+        if self.pool is None or len(chunks) < 4:
             return [function(chunk) for chunk in chunks]
         return list(self.pool.map(function, chunks))
 

@@ -140,6 +140,7 @@ class LevelInputs:
     def __init__(self, rows: Rows):
         assert rows.encoder is not None
         self.groups = rows.encoder.groups
+        self._starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
         features = _features(rows.encoder)
         levels = np.empty((len(features), len(rows)), dtype=np.uint16)
         for chunk in row_chunks(len(rows), CHUNK):
@@ -151,7 +152,11 @@ class LevelInputs:
         self._levels = [block.join(levels) for block in self._blocks]
 
     def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
-        shares = [block.shares(weights, dtype) for block in self._blocks]
+        seen = None
+        if not weights.all():
+            seen = np.logical_or.reduceat(weights != 0, self._starts, axis=1)
+        exact = weights.astype(np.float64 if dtype == np.float64 else np.float32)
+        shares = [block.shares(exact, seen, dtype) for block in self._blocks]
 
         def on(rows: slice) -> NDArray:
             total = np.zeros((rows.stop - rows.start, len(weights)), dtype=dtype)
@@ -204,18 +209,23 @@ class _LevelBlock:
         for feature, level in zip(self.features, levels, strict=True):
             h[:, feature.inputs] = feature.bits[level]
 
-    def shares(self, weights: NDArray, dtype: DTypeLike) -> tuple[NDArray[np.intp] | None, NDArray]:
-        """The candidates that see this block (None: take all) and their table (levels, them)."""
-        seen = np.flatnonzero(np.any([weights[:, f.inputs].any(axis=1) for f in self.features], 0))
-        # Adding to scattered columns costs several times as much as adding to all of them.
-        candidates = seen if 4 * len(seen) < len(weights) else None
-        if candidates is not None:
-            weights = weights[candidates]
+    def shares(
+        self, weights: NDArray, seen: NDArray[np.bool_] | None, dtype: DTypeLike
+    ) -> tuple[NDArray[np.intp] | None, NDArray]:
+        """The candidates that see this block (None: take all) and their table (levels, them).
+
+        ``seen`` (candidates, features) says who sees what, None meaning everything.
+        """
+        candidates = None
+        if seen is not None:
+            some = np.flatnonzero(seen[:, [f.number for f in self.features]].any(axis=1))
+            # Adding to scattered columns costs several times as much as adding to all of them.
+            if 4 * len(some) < len(weights):
+                candidates, weights = some, weights[some]
         table = np.zeros((1, len(weights)), dtype=dtype)
         for feature in self.features:
-            exact = np.float64 if dtype == np.float64 else np.float32
-            own = feature.bits.astype(exact) @ weights[:, feature.inputs].T.astype(exact)
-            joint = table[:, None, :] + own.astype(dtype)
+            own = (feature.bits @ weights[:, feature.inputs].T).astype(dtype)
+            joint = table[:, None, :] + own
             table = joint.reshape(len(table) * len(own), len(weights))
         return candidates, table
 

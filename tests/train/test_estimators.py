@@ -33,11 +33,9 @@ NAMES = [
 
 
 def sklearn_checks() -> list:
-    """All of scikit-learn's checks, the main learners with their defaults."""
     checks = []
     for name in NAMES:
-        size = {} if name.startswith("SCM") else {"max_nodes": 40, "candidates": 20}
-        for estimator, check in estimator_checks_generator(getattr(scm_train, name)(**size)):
+        for estimator, check in estimator_checks_generator(getattr(scm_train, name)()):
             label = check.func.__name__
             # It needs SCIPY_ARRAY_API set before SciPy is first imported.
             if label != "check_array_api_input":
