@@ -30,6 +30,10 @@ CHUNK_NUMBERS = 1 << 18
 CHUNK_ROWS = 1 << 16
 #: Bound on the rounding error of a float32 correlation between a candidate and the residual.
 ROUNDING = 4e-6
+#: What a steep activation adds to it, per unit of lambda and of the root of its inputs.
+STEEPNESS = 2.4e-7
+#: A candidate of a smaller square norm is saturated at 0, and no candidate.
+SATURATED = 1e-20
 #: A candidate with a smaller share of its square norm outside the others' span is no candidate.
 DEPENDENT = 1e-6
 
@@ -123,14 +127,14 @@ class Search:
         dots = np.sum([p[0] for p in parts], axis=0)
         norm = np.sum([p[1] for p in parts], axis=0)
         inside = np.einsum("it,it->t", dots[1 + outputs :], dots[1 + outputs :])
-        return _Moments(dots[1 : 1 + outputs], norm, norm - inside)
+        return _Moments(dots[1 : 1 + outputs], norm, norm - inside, batch.rounding)
 
     def _choose(
         self, batch: _Batch, moments: _Moments, readout: Readout, energy: Floats, r: float
     ) -> Configuration | None:
         xi, slack = moments.inequality(energy, r)
         scores, doubt = xi.sum(axis=0), slack.sum(axis=0)
-        possible = np.flatnonzero((xi > -slack).all(axis=0) & moments.independent)
+        possible = np.flatnonzero((xi > -slack).all(axis=0) & moments.usable)
         best: tuple[float, int, Floats] | None = None
         for k in possible[np.argsort(-scores[possible], kind="stable")]:
             if best is not None and scores[k] + doubt[k] + doubt[best[1]] < scores[best[1]]:
@@ -151,30 +155,34 @@ class Search:
         if self.settings.criterion == "exact":
             inside = readout.projection(h)
             outside = norm - inside @ inside
-        return _Moments((h @ readout.residual)[:, None], norm, outside)
+        return _Moments((h @ readout.residual)[:, None], norm, outside, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """``<E_q, h>`` (outputs, T), ``<h, h>`` (T,) and what of it lies outside of the nodes' span."""
+    """``<E_q, h>`` (outputs, T), ``<h, h>`` (T,) and what of it lies outside of the nodes' span.
+
+    ``rounding`` bounds the error of a correlation computed from them.
+    """
 
     inner: Floats
     norm: Floats
     outside: Floats
+    rounding: float
 
     @property
-    def independent(self) -> NDArray[np.bool_]:
-        return self.outside > DEPENDENT * self.norm
+    def usable(self) -> NDArray[np.bool_]:
+        return (self.outside > DEPENDENT * self.norm) & (self.norm > SATURATED)
 
     def inequality(self, energy: Floats, r: float) -> tuple[Floats, Floats]:
-        """The supervisory ``xi`` (outputs, T), and how far float32 rounding may have moved it."""
-        outside = np.where(self.independent, self.outside, np.inf)
+        """The supervisory ``xi`` (outputs, T), and how far rounding may have moved it."""
+        outside = np.where(self.usable, self.outside, np.inf)
         gain = self.inner**2 / outside
         xi = gain - (1 - r) * energy[:, None]
-        reach = np.where(self.independent, self.norm / outside, 0.0)
+        reach = np.where(self.usable, self.norm / outside, 0.0)
         cosine = np.sqrt(gain * energy[:, None] * reach)
-        slack = 2 * ROUNDING * (cosine + gain * reach) + ROUNDING**2 * energy[:, None] * reach
-        return xi, slack
+        slack = 2 * (cosine + gain * reach) + self.rounding * energy[:, None] * reach
+        return xi, self.rounding * slack
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +193,13 @@ class _Batch:
     lambda_: float
     inputs: LayerInputs
     activation: str
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the float32 error of a correlation; outputs of sign and step are exact."""
+        if self.activation in HARDWARE_ACTIVATIONS:
+            return ROUNDING
+        return ROUNDING + STEEPNESS * self.lambda_ * np.sqrt(self.candidates.weights.shape[1])
 
     def outputs(self, index: int, rows: int, chunk_map: ChunkMap) -> Floats:
         """One candidate's outputs (rows,) in float64."""
@@ -217,16 +232,24 @@ def node_outputs(
 def _responses(batch: _Batch) -> tuple[Callable[[slice], NDArray[np.float32]], float, float]:
     """``t`` on a chunk of rows, and ``shift`` and ``gain`` with ``h = shift + gain t``.
 
-    ``t`` is what is cheapest to compute: bits for sign and step, tanh for the sigmoid.
+    ``t`` is ``h`` itself, but for sign, where it is the bit.
     """
     if batch.activation in HARDWARE_ACTIVATIONS:
         shift, gain = (-1.0, 2.0) if batch.activation == "sign" else (0.0, 1.0)
         return _bits(batch), shift, gain
     if batch.activation == "sigmoid":
-        return _smooth(batch, np.tanh, 0.5), 0.5, 0.5
+        return _smooth(batch, _logistic_of_negative, -1.0), 0.0, 1.0
     if batch.activation == "tanh":
         return _smooth(batch, np.tanh, 1.0), 0.0, 1.0
     return _smooth(batch, lambda z, out: np.clip(z, 0, 1, out=out), 1.0), 0.0, 1.0
+
+
+def _logistic_of_negative(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """``1 / (1 + exp(z))``, precise where it is next to 0, too; overflow to 0 is meant."""
+    with np.errstate(over="ignore"):
+        np.exp(z, out=out)
+    out += 1
+    np.reciprocal(out, out=out)
 
 
 def _smooth(

@@ -38,7 +38,7 @@ def reference(inputs, activation, readout, draw, settings, rng, count):
             for k, (w, b) in enumerate(zip(batch.weights, batch.biases, strict=True)):
                 h = activate(activation, lambda_ * (h0 @ w.astype(float) + b))
                 part = h - basis.T @ (basis @ h) if settings.criterion == "exact" else h
-                if part @ part <= 1e-6 * (h @ h):
+                if part @ part <= 1e-6 * (h @ h) or h @ h <= 1e-20:
                     continue
                 gain = (readout.residual.T @ h) ** 2 / (part @ part)
                 xi = gain - (1 - r) * np.square(readout.residual).sum(axis=0)
@@ -61,13 +61,14 @@ CASES = [
 ]
 
 
+@pytest.mark.parametrize("lambdas", [(0.5, 5.0), (100.0,)])
 @pytest.mark.parametrize("criterion", ["paper", "exact"])
 @pytest.mark.parametrize(("encoder", "activation", "weights"), CASES)
 def test_finds_the_nodes_that_a_float64_search_finds(
-    encoder: str, activation: str, weights: str, criterion: str
+    encoder: str, activation: str, weights: str, criterion: str, lambdas: tuple[float, ...]
 ) -> None:
     inputs, targets = problem(encoder)
-    settings = SearchSettings((0.5, 5.0), (0.9, 0.99, 0.999, 0.99999), criterion)
+    settings = SearchSettings(lambdas, (0.9, 0.99, 0.999, 0.99999), criterion)
     draw = CandidateDraw(weights)
     search = Search(settings, draw, np.random.default_rng(5), SERIAL, History())
     rng = np.random.default_rng(5)
