@@ -13,6 +13,7 @@ from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.lower_argmax import lower_argmax
 from scm_hw.passes.lower_sums import lower_sums
+from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
 
 __all__ = ["PASSES", "optimise"]
@@ -24,6 +25,7 @@ PASSES: tuple[Pass, ...] = (
     simplify,
     level_tables,
     simplify,
+    share_parity,
     lower_argmax,
     lower_sums,
 )

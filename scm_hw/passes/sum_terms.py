@@ -1,0 +1,143 @@
+"""What a sum is made of, once everything that can be a table of five bits has become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from scm_hw.ir import Concat, Field, Input, Range, Ref, Table
+from scm_hw.passes.rewrite import Rewriter
+
+# Address bits of a table that an addition absorbs.
+ABSORBED_BITS = 5
+
+Weighted = tuple[Ref, int]
+
+
+@dataclass(frozen=True)
+class PlainTerm:
+    """`weight * value`, the weight a power of two with its sign."""
+
+    ref: Ref
+    weight: int
+    range: Range
+
+    absorbed = False
+
+
+@dataclass(frozen=True)
+class TableTerm:
+    """`contents[index]`, the contents just those that the index can reach."""
+
+    index: Ref
+    contents: tuple[int, ...]
+    absorbed: bool
+    name: str
+
+    @cached_property
+    def range(self) -> Range:
+        return Range(min(self.contents), max(self.contents))
+
+    @cached_property
+    def varying_bits(self) -> int:
+        """Bits that aren't the same at every address: each of them is a LUT."""
+        changes = 0
+        for entry in self.contents:
+            changes |= entry ^ self.contents[0]
+        # Entries of both signs differ in all bits above their own, which are one bit, the sign.
+        return changes.bit_count() if changes >= 0 else (~changes).bit_length() + 1
+
+    def plus(self, constant: int) -> TableTerm:
+        return replace(self, contents=tuple(v + constant for v in self.contents))
+
+
+Term = PlainTerm | TableTerm
+
+
+class Terms:
+    """Collects the terms of one sum. `constant` is what remains to be added to them."""
+
+    def __init__(self, build: Rewriter, name: str, constant: int) -> None:
+        self.build = build
+        self.name = name
+        self.constant = constant
+        self.terms: list[Term] = []
+        self._bits: list[Weighted] = []
+
+    def add(self, ref: Ref, weight: int) -> None:
+        op = self.build.ops[ref]
+        if self.build.is_bit(ref):
+            self._bits.append((ref, weight))
+        elif isinstance(op, Table):
+            self._table(op.index, [weight * v for v in op.contents], op.name)
+        elif abs(weight) & (abs(weight) - 1) == 0:
+            self._plain(ref, weight)
+        elif isinstance(op, Input | Field) and self.build.ranges[ref].low >= 0:
+            self._multiples(ref, weight)
+        else:
+            for digit in signed_digits(weight):
+                self._plain(ref, digit)
+
+    def collected(self) -> list[Term]:
+        """All terms; call it once, when the last has been added."""
+        if len(self._bits) <= 2:
+            groups = [[bit] for bit in self._bits]
+        else:
+            # Weights of like size share a table, so that small ones stay narrow.
+            ordered = sorted(self._bits, key=lambda bit: (abs(bit[1]), bit[0]))
+            starts = range(0, len(ordered), ABSORBED_BITS)
+            groups = [ordered[i : i + ABSORBED_BITS] for i in starts]
+        for group in groups:
+            self._bit_group(group)
+        return self.terms
+
+    def _plain(self, ref: Ref, weight: int) -> None:
+        low, high = sorted(weight * end for end in self.build.ranges[ref])
+        self.terms.append(PlainTerm(ref, weight, Range(low, high)))
+
+    def _table(self, index: Ref, contents: list[int], name: str) -> None:
+        """A table from 0 up; what is below moves into the constant."""
+        low, high = self.build.ranges[index]
+        reachable = contents[low : high + 1]
+        least = min(reachable)
+        self.constant += least
+        # Addresses below the reach of the index never occur.
+        entries = tuple(reachable[:1] * low + reachable)
+        absorbed = self.build.ranges[index].width <= ABSORBED_BITS
+        self.terms.append(TableTerm(index, tuple(v - least for v in entries), absorbed, name))
+
+    def _multiples(self, ref: Ref, weight: int) -> None:
+        """A code times a constant: five bits of the code address their multiple."""
+        width = self.build.ranges[ref].width
+        for offset in range(0, width, ABSORBED_BITS):
+            bits = min(ABSORBED_BITS, width - offset)
+            index = self.build.add(Field(ref, offset, bits, name=f"{self.name}.digit"))
+            high = self.build.ranges[index].high
+            contents = [(weight * value) << offset for value in range(high + 1)]
+            self._table(index, contents, f"{self.name}.multiple")
+
+    def _bit_group(self, group: list[Weighted]) -> None:
+        """Distributed arithmetic: the bits of a group address the sum of their weights."""
+        refs, weights = zip(*group, strict=True)
+        index = refs[0]
+        if len(refs) > 1:
+            index = self.build.add(Concat(refs, (1,) * len(refs), name=f"{self.name}.bits"))
+        contents = [
+            sum(w for j, w in enumerate(weights) if address >> j & 1)
+            for address in range(1 << len(refs))
+        ]
+        self._table(index, contents, f"{self.name}.part")
+
+
+def signed_digits(weight: int) -> list[int]:
+    """The weight as a sum of signed powers of two, as few as there can be (canonical form)."""
+    digits = []
+    rest, place = weight, 1
+    while rest:
+        if rest & 1:
+            digit = 2 - (rest & 3)
+            digits.append(digit * place)
+            rest -= digit
+        rest >>= 1
+        place <<= 1
+    return digits

@@ -1,0 +1,174 @@
+"""The core: a scheduled Program as a pipeline with valid and ready on both sides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from scm_hw.ir import Constant, Input, Op, Program, Ref, Sum, Table, operands, ranges
+from scm_hw.rtl.values import drive, drive_absorbing, shape_of
+from scm_hw.schedule import Schedule, free_ops
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A signal inside the core that holds an operation's value `cycle` edges after its sample."""
+
+    ref: Ref
+    signal: str
+    cycle: int
+
+
+class ScmCore(wiring.Component):
+    """A stochastic configuration machine as a pipeline.
+
+    Takes a sample at every clock edge where `in_valid` and `in_ready` are both high. Its result can
+    be taken `latency` edges later, or after as many more as the pipeline stood still: it stands
+    still while a result waits and `out_ready` is low. Order is kept. `rst` empties it.
+
+    Parameters
+    ----------
+    program : Program
+        Lowered: sums of two operands, no argmax, no real bounds.
+    schedule : Schedule
+        The cycle of each operation.
+
+    Members
+    -------
+    in_data : the inputs of the program, the first in the lowest bits
+    out_data : its outputs, likewise, two's complement where they can be negative
+    """
+
+    def __init__(self, program: Program, schedule: Schedule) -> None:
+        self.program = program
+        self.schedule = schedule
+        self.ranges = ranges(program)
+        self.in_widths = [self.ranges[r].width for r in program.inputs]
+        self.out_widths = [self.ranges[r].width for r in program.outputs]
+        self.latency = schedule.latency
+        self.initiation_interval = schedule.initiation_interval
+        self.probes: list[Probe] = []
+        super().__init__(
+            {
+                "in_valid": In(1),
+                "in_ready": Out(1),
+                "in_data": In(sum(self.in_widths)),
+                "out_valid": Out(1),
+                "out_ready": In(1),
+                "out_data": Out(sum(self.out_widths)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        advance = Signal()
+        m.d.comb += [
+            advance.eq(~self.out_valid | self.out_ready),
+            self.in_ready.eq(advance),
+        ]
+        valid: Value = self.in_valid
+        for rank in range(1, self.latency + 1):
+            held = Signal(name=f"valid_{rank}")
+            with m.If(advance):
+                m.d.sync += held.eq(valid)
+            valid = held
+        m.d.comb += self.out_valid.eq(valid)
+        values = _Datapath(self, m, advance)
+        values.build()
+        results = [values.at(ref, self.latency) for ref in self.program.outputs]
+        m.d.comb += self.out_data.eq(Cat(*_exact(results, self.out_widths)))
+        return m
+
+
+def _exact(values: list[Value], widths: list[int]) -> list[Value]:
+    return [value[:width] for value, width in zip(values, widths, strict=True)]
+
+
+class _Datapath:
+    """Values by operation and cycle, each built when first read."""
+
+    def __init__(self, core: ScmCore, m: Module, advance: Signal) -> None:
+        self.core = core
+        self.m = m
+        self.advance = advance
+        self.program = core.program
+        self.cycles = core.schedule.cycles
+        self.free = free_ops(core.program)
+        self.inputs = self._unpack()
+        self.known: dict[tuple[Ref, int], Value] = {}
+
+    def build(self) -> None:
+        """Everything in order, so that reading never has to look far back."""
+        for ref, cycle in enumerate(self.cycles):
+            if cycle is not None:
+                self.at(ref, cycle)
+
+    def at(self, ref: Ref, cycle: int) -> Value:
+        """The value of an operation as the logic of a cycle sees it."""
+        key = (ref, cycle)
+        if key not in self.known:
+            self.known[key] = self._make(ref, cycle)
+        return self.known[key]
+
+    def _make(self, ref: Ref, cycle: int) -> Value:
+        born = self.cycles[ref]
+        op = self.program.ops[ref]
+        if born is not None and cycle > born:
+            return self._register(ref, cycle)
+        assert born in (None, cycle), "an operation can't be read before it happens"
+        if isinstance(op, Input):
+            return self.inputs[ref]
+        if isinstance(op, Constant):
+            return Const(op.value, shape_of(self.core.ranges[ref]))
+        return self._compute(ref, op, cycle)
+
+    def _compute(self, ref: Ref, op: Op, cycle: int) -> Signal:
+        signal = self._signal(ref, cycle)
+        table = self._absorbed(op)
+        if table is not None:
+            left, index = self.at(operands(op)[0], cycle), self.at(table.index, cycle)
+            drive_absorbing(self.m, signal, left, table, index)
+        else:
+            drive(self.m, signal, op, [self.at(r, cycle) for r in operands(op)])
+        self.core.probes.append(Probe(ref, signal.name, cycle))
+        return signal
+
+    def _absorbed(self, op: Op) -> Table | None:
+        """The table that an addition swallows, if it does."""
+        if not isinstance(op, Sum) or op.weights != (1, 1) or op.constant != 1:
+            return None
+        table = self.program.ops[op.operands[1]]
+        return table if isinstance(table, Table) and op.operands[1] in self.free else None
+
+    def _register(self, ref: Ref, cycle: int) -> Signal:
+        before = self.at(ref, cycle - 1)
+        held = Signal(before.shape(), name=f"{self._name(ref, cycle)}_q", reset_less=True)
+        with self.m.If(self.advance):
+            self.m.d.sync += held.eq(before)
+        return held
+
+    def _signal(self, ref: Ref, cycle: int) -> Signal:
+        # Synthesis would otherwise merge chains of additions into wide compressor trees.
+        attrs = {"keep": 1} if isinstance(self.program.ops[ref], Sum) else {}
+        return Signal(shape_of(self.core.ranges[ref]), name=self._name(ref, cycle), attrs=attrs)
+
+    def _name(self, ref: Ref, cycle: int) -> str:
+        return f"{_identifier(self.program.ops[ref])}_{ref}_c{cycle}"
+
+    def _unpack(self) -> dict[Ref, Value]:
+        found, start = {}, 0
+        for ref, width in zip(self.program.inputs, self.core.in_widths, strict=True):
+            field = self.core.in_data[start : start + width]
+            found[ref] = field.as_signed() if self.core.ranges[ref].signed else field
+            start += width
+        return found
+
+
+def _identifier(op: Op) -> str:
+    """A Verilog name made of an operation's own, or of its kind."""
+    text = re.sub(r"[^A-Za-z0-9]+", "_", op.name).strip("_").lower()
+    return (text or type(op).__name__.lower())[:40]

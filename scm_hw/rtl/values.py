@@ -1,0 +1,146 @@
+"""One operation as Amaranth statements. Widths follow from ranges, so nothing can overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed, unsigned
+
+from scm_hw.ir import (
+    AtLeast,
+    Concat,
+    Constant,
+    Field,
+    Less,
+    Op,
+    Product,
+    Range,
+    Select,
+    Sum,
+    Table,
+    Xor,
+)
+
+
+def shape_of(reach: Range) -> Shape:
+    """The narrowest shape that holds a range."""
+    return signed(reach.width) if reach.signed else unsigned(reach.width)
+
+
+def drive(m: Module, target: Signal, op: Op, args: list[Value]) -> None:
+    """Make `target` the value of an operation on its operands."""
+    if isinstance(op, Table):
+        _drive_table(m, target, op, args[0])
+    else:
+        m.d.comb += target.eq(_expression(op, args))
+
+
+def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index: Value) -> None:
+    """`left + table[index] + 1`, with the table inside the LUTs that feed the carry chain.
+
+    A carry chain wants `left ^ right` at each place. Selected by the index from `left` and its
+    inverse, that is one LUT6 for up to five bits of index; the right side of the addition, which is
+    `left ^ (left ^ right)`, then costs nothing. It is written as `left - ~right`, because synthesis
+    is free to swap the sides of a sum, and would have to build the right one if it came first.
+    """
+    plain = Signal(target.shape(), name=f"{target.name}_left")
+    inverse = Signal(len(target), name=f"{target.name}_inverse")
+    propagate = Signal(len(target), name=f"{target.name}_xor")
+    m.d.comb += [plain.eq(left), inverse.eq(~plain)]
+    with m.Switch(index):
+        for entry in _rows(m, table, len(index)):
+            chosen = [(inverse if entry >> j & 1 else plain)[j] for j in range(len(target))]
+            m.d.comb += propagate.eq(Cat(*chosen))
+    m.d.comb += target.eq(plain - ~(plain ^ propagate))
+
+
+def _drive_table(m: Module, target: Signal, op: Table, index: Value) -> None:
+    """One LUT for each result bit, while the index has no more than six."""
+    with m.Switch(index):
+        for entry in _rows(m, op, len(index)):
+            m.d.comb += target.eq(Const(entry, target.shape()))
+
+
+def _rows(m: Module, op: Table, index_bits: int) -> Iterator[int]:
+    """Each entry, inside the case of its address; the last stands for all that never occur."""
+    entries = op.contents[: 1 << index_bits]
+    for address, entry in enumerate(entries[:-1]):
+        with m.Case(address):
+            yield entry
+    with m.Default():
+        yield entries[-1]
+
+
+def _expression(op: Op, args: list[Value]) -> Value:
+    match op:
+        case Constant():
+            return Const(op.value)
+        case Field():
+            return _resized(args[0], op.offset + op.width)[op.offset :]
+        case Concat():
+            fields = zip(args, op.widths, strict=True)
+            return Cat(*(_resized(arg, width) for arg, width in fields))
+        case Xor():
+            return _xor(args)
+        case Sum():
+            return _sum(op, args)
+        case AtLeast():
+            return args[0] >= Const(op.bound)
+        case Less():
+            return args[0] < args[1]
+        case Select():
+            return Mux(args[0], args[1], args[2])
+        case Product():
+            return args[0] * args[1]
+    raise AssertionError(f"{op} must be lowered before it becomes hardware")
+
+
+def _resized(value: Value, width: int) -> Value:
+    """Exactly `width` bits of a non-negative value."""
+    if len(value) >= width:
+        return value[:width]
+    return Cat(value, Const(0, width - len(value)))
+
+
+def _xor(args: list[Value]) -> Value:
+    total = args[0]
+    for arg in args[1:]:
+        total = total ^ arg
+    return total
+
+
+def _sum(op: Sum, args: list[Value]) -> Value:
+    places = [_place(weight) for weight in op.weights]
+    if len(args) == 1:
+        term = args[0] << places[0]
+        total = term if op.weights[0] > 0 else -term
+    elif op.weights[1] < 0:
+        total = (args[0] << places[0]) - (args[1] << places[1])
+    else:
+        total = _aligned_add(args, places)
+        if op.constant == 1 and places == [0, 0]:
+            # One carry chain, where a second addition would take another.
+            return args[0] - ~args[1]
+    return total + Const(op.constant) if op.constant else total
+
+
+def _place(weight: int) -> int:
+    place = abs(weight).bit_length() - 1
+    assert abs(weight) == 1 << place, "weights of lowered sums are powers of two"
+    return place
+
+
+def _aligned_add(args: list[Value], places: list[int]) -> Value:
+    """Low bits that only one side has pass beside the carry chain."""
+    if places[0] > places[1]:
+        args, places = args[::-1], places[::-1]
+    low, high = args
+    spare = places[1] - places[0]
+    if spare == 0:
+        total = low + high
+    else:
+        upper = (low >> spare) + high
+        below = _resized(low, spare) if not low.shape().signed else (low << 0)[:spare]
+        total = Cat(below, upper)
+        total = total.as_signed() if upper.shape().signed else total
+    return total << places[0]
