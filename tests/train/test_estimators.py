@@ -35,7 +35,9 @@ NAMES = [
 def sklearn_checks() -> list:
     checks = []
     for name in NAMES:
-        for estimator, check in estimator_checks_generator(getattr(scm_train, name)()):
+        # The searches of a whole table of learners add up; SCM's own defaults are checked as such.
+        size = {"max_nodes": 40, "candidates": 20} if "SCN" in name else {}
+        for estimator, check in estimator_checks_generator(getattr(scm_train, name)(**size)):
             label = check.func.__name__
             # It needs SCIPY_ARRAY_API set before SciPy is first imported.
             if label != "check_array_api_input":
@@ -169,13 +171,10 @@ def test_eval_set_is_validated_on_and_never_trained_on() -> None:
         if not gone
     ]
     assert rmse(model.predict(x[200:]), y[200:]) / span == pytest.approx(kept[-1], rel=1e-6)
-    # Other targets there may change when a layer ends, and nothing else.
-    shifted = SCMRegressor(random_state=0, ridge=0.0, **FAST).fit(
-        x[:200], y[:200], eval_set=(x[200:], y[200:] + 1)
-    )
-    np.testing.assert_array_equal(
-        shifted.machine_.layers[0].biases[:5], model.machine_.layers[0].biases[:5]
-    )
+    # Least squares on the training rows, all of them and no others: the residual is orthogonal.
+    hidden = np.concatenate(model.machine_.hidden_layers(x[:200]), axis=1)
+    residual = (model.predict(x[:200]) - y[:200]) / span
+    np.testing.assert_allclose(hidden.T @ residual, 0, atol=1e-9)
 
 
 def test_eval_set_must_fit_the_training_set() -> None:

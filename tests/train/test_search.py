@@ -87,6 +87,20 @@ def test_finds_the_nodes_that_a_float64_search_finds(
         readout.add(found.h)
 
 
+def test_candidates_next_to_zero_keep_their_precision() -> None:
+    inputs, targets = problem("none")
+    settings = SearchSettings((5.0,), (0.99999,))
+    draw = CandidateDraw(bias_range=(-5, -2))
+    search = Search(settings, draw, np.random.default_rng(8), SERIAL, History())
+    rng = np.random.default_rng(8)
+    readout = Readout(targets[:, :1], SERIAL)
+    for _ in range(10):
+        node, _, _, _ = reference(inputs, "sigmoid", readout, draw, settings, rng, 40)
+        found = search.find(inputs, "sigmoid", readout, 40)
+        assert found.node.biases[0] == node.biases[0]
+        readout.add(found.h)
+
+
 def test_deeper_layers_see_the_nodes_before() -> None:
     inputs, targets = problem("thermometer:15")
     draw = CandidateDraw()
