@@ -114,8 +114,10 @@ def _sum(op: Sum, args: list[Value]) -> Value:
     if len(args) == 1:
         term = args[0] << places[0]
         total = term if op.weights[0] > 0 else -term
-    elif op.weights[1] < 0:
-        total = (args[0] << places[0]) - (args[1] << places[1])
+    elif min(op.weights) < 0:
+        assert max(op.weights) > 0, "a carry chain can't take off both sides"
+        kept, taken = (0, 1) if op.weights[1] < 0 else (1, 0)
+        total = (args[kept] << places[kept]) - (args[taken] << places[taken])
     else:
         total = _aligned_add(args, places)
         if op.constant == 1 and places == [0, 0]:
