@@ -162,7 +162,8 @@ class LevelInputs:
             total = np.zeros((rows.stop - rows.start, len(weights)), dtype=dtype)
             for levels, (candidates, table) in zip(self._levels, shares, strict=True):
                 if candidates is None:
-                    total += table.take(levels[rows], axis=0)
+                    # Levels are in range by construction; this mode spares the check of each.
+                    total += table.take(levels[rows], axis=0, mode="wrap")
                 elif len(candidates):
                     total[:, candidates] += table.take(levels[rows], axis=0)
             return total
@@ -225,7 +226,7 @@ class _LevelBlock:
         table = np.zeros((1, len(weights)), dtype=dtype)
         for feature in self.features:
             own = (feature.bits @ weights[:, feature.inputs].T).astype(dtype)
-            joint = table[:, None, :] + own
+            joint = own if len(self.features) == 1 else table[:, None, :] + own
             table = joint.reshape(len(table) * len(own), len(weights))
         return candidates, table
 
