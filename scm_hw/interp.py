@@ -47,10 +47,9 @@ def interpret(program: Program, inputs: NDArray[np.integer]) -> Integers:
     rows = np.ascontiguousarray(np.atleast_2d(inputs), dtype=np.int64)
     _check_inputs(program, rows)
     plan = _Plan(program, keep=())
-    blocks = [
-        np.stack([values[r] for r in program.outputs], axis=1) for values in plan.run_blocks(rows)
-    ]
-    return np.concatenate(blocks) if blocks else np.empty((0, len(program.outputs)), np.int64)
+    return np.concatenate(
+        [np.stack([values[r] for r in program.outputs], axis=1) for values in plan.run_blocks(rows)]
+    )
 
 
 def trace(
@@ -86,7 +85,8 @@ class _Plan:
         self.last_use = _last_uses(program, keep)
 
     def run_blocks(self, rows: Integers) -> Iterable[dict[Ref, Integers]]:
-        for start in range(0, len(rows), BLOCK_ROWS):
+        # No rows are one empty block, so that there is something to join.
+        for start in range(0, max(len(rows), 1), BLOCK_ROWS):
             yield self._run(rows[start : start + BLOCK_ROWS])
 
     def _run(self, rows: Integers) -> dict[Ref, Integers]:
