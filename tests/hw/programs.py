@@ -1,0 +1,131 @@
+"""Random programs, and rows of inputs to run them on."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.ir import (
+    Argmax,
+    AtLeast,
+    Concat,
+    Constant,
+    Exceeds,
+    Field,
+    Input,
+    Less,
+    Op,
+    Product,
+    Program,
+    Range,
+    Ref,
+    Select,
+    Sum,
+    Table,
+    Xor,
+    range_of,
+)
+
+# Every combination of inputs is tried up to this many.
+EXHAUSTIVE = 1 << 12
+# Random values stay narrow enough for any operation on two of them.
+WIDEST = 24
+
+
+def rows_for(program: Program, count: int = 200, seed: int = 0) -> NDArray[np.int64]:
+    """All inputs a program can have, or else its corners and `count` random rows."""
+    spans = [range(op.low, op.high + 1) for op in program.input_ops()]
+    total = 1
+    for span in spans:
+        total *= len(span)
+    if total <= EXHAUSTIVE:
+        return np.array(list(product(*spans)), dtype=np.int64).reshape(total, len(spans))
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(span.start, span.stop, count) for span in spans]
+    columns = [_with_corners(c, s) for c, s in zip(columns, spans, strict=True)]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _with_corners(column: NDArray[np.int64], span: range) -> NDArray[np.int64]:
+    ends = np.array([span.start, span.stop - 1])
+    rng = np.random.default_rng(int(column.sum()) % 2**32)
+    return np.concatenate([ends, rng.choice(ends, 8), column])
+
+
+def random_program(random: Random, size: int = 14) -> Program:
+    """A valid program of two or three inputs and about `size` operations of all kinds."""
+    ops: list[Op] = []
+    known: list[Range] = []
+
+    def add(op: Op) -> None:
+        reach = range_of(op, known)
+        if reach.width <= WIDEST:
+            ops.append(op)
+            known.append(reach)
+
+    for position in range(random.randint(2, 3)):
+        low = random.choice([0, 0, 0, -3, -8, 2])
+        add(Input(position, low, low + random.choice([1, 3, 7, 12]), name=f"i{position}"))
+    inputs = tuple(range(len(ops)))
+    for _ in range(size):
+        add(_random_op(random, known))
+    outputs = tuple(random.randrange(len(ops)) for _ in range(random.randint(1, 3)))
+    return Program(tuple(ops), inputs, (len(ops) - 1, *outputs))
+
+
+def _random_op(random: Random, known: list[Range]) -> Op:
+    refs = range(len(known))
+    whole = [r for r in refs if known[r].low >= 0]
+    bits = [r for r in whole if known[r].high <= 1]
+    short = [r for r in whole if known[r].high < 64]
+    kind = random.choice(["sum", "sum", "threshold", "pair", "constant", "argmax", "whole"])
+    if kind == "sum":
+        return _random_sum(random, refs)
+    if kind == "threshold":
+        return _random_threshold(random, random.choice(refs), known)
+    if kind == "pair":
+        left, right = random.choice(refs), random.choice(refs)
+        return random.choice([Product(left, right), Less(left, right)])
+    if kind == "argmax":
+        return Argmax(tuple(random.choice(refs) for _ in range(random.randint(1, 4))))
+    if kind == "whole" and whole:
+        return _random_unsigned(random, whole, bits, short, known)
+    return Constant(random.randint(-20, 20))
+
+
+def _random_sum(random: Random, refs: range) -> Sum:
+    # Nine operands and more are added up as a matrix product.
+    count = random.choice([1, 2, 3, 5, 9, 11])
+    chosen = tuple(random.choice(refs) for _ in range(count))
+    weights = tuple(random.choice([-5, -2, -1, 1, 1, 2, 3, 8]) for _ in chosen)
+    return Sum(chosen, weights, random.choice([0, 0, 1, -7, 40]))
+
+
+def _random_threshold(random: Random, ref: Ref, known: list[Range]) -> Op:
+    bound = random.randint(known[ref].low - 1, known[ref].high + 1)
+    if random.random() < 0.5:
+        return AtLeast(ref, bound)
+    return Exceeds(ref, bound + random.choice([0.0, 0.0, 0.5, -0.25]), random.random() < 0.5)
+
+
+def _random_unsigned(
+    random: Random, whole: list[Ref], bits: list[Ref], short: list[Ref], known: list[Range]
+) -> Op:
+    kind = random.choice(["field", "xor", "concat", "table", "select"])
+    if kind == "table" and short:
+        index = random.choice(short)
+        spare = random.choice([0, 0, 3])
+        entries = (random.randint(-9, 30) for _ in range(known[index].high + 1 + spare))
+        return Table(index, tuple(entries))
+    if kind == "select" and bits:
+        return Select(random.choice(bits), *(random.randrange(len(known)) for _ in range(2)))
+    if kind == "xor":
+        return Xor(tuple(random.choice(whole) for _ in range(random.randint(1, 4))))
+    if kind == "concat":
+        chosen = tuple(random.choice(whole) for _ in range(random.randint(1, 3)))
+        return Concat(chosen, tuple(known[r].width + random.choice([0, 1]) for r in chosen))
+    value = random.choice(whole)
+    return Field(value, random.randint(0, known[value].width), random.randint(1, 4))
