@@ -45,9 +45,7 @@ def textbook_scn(
     beta = np.empty((0, targets.shape[1]))
     residual = targets.copy()
     while len(chosen) < nodes:
-        found = _search(
-            inputs, x, residual, draw, rng, candidates, activation, lambdas, r_values
-        )
+        found = _search(inputs, x, residual, draw, rng, candidates, activation, lambdas, r_values)
         if found is None:
             break
         node, h = found

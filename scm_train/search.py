@@ -215,8 +215,12 @@ def node_outputs(
     rows: int,
     chunk_map: ChunkMap,
 ) -> Floats:
-    """``phi(lambda (w h + b))`` of a single candidate on all rows, in float64."""
-    sums = inputs.sums(node.weights, np.float64)
+    """``phi(lambda (w h + b))`` of a single candidate on all rows, in float64.
+
+    Sums of whole numbers are exact in float32 and left there.
+    """
+    whole = inputs.integer and node.weights.dtype == np.int8
+    sums = inputs.sums(node.weights, np.float32 if whole else np.float64)
     h = np.empty(rows)
 
     def on(chunk: slice) -> None:
