@@ -6,16 +6,13 @@ the table's address and of one bit of the other side. So everything that can be 
 becomes one (levels, groups of five node bits, five bits of a code times its constant), and tables
 are added one after the other to a running sum, narrow ones first. Several shorter chains, added up
 at their ends, shorten the path.
-
-An absorbing addition also adds the carry that enters its chain: `left + table + 1`. That one is
-free, tells synthesis which side is which, and is taken off the constant of the whole sum.
 """
 
 from __future__ import annotations
 
 from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
 from scm_hw.passes.rewrite import Rewriter, rewrite
-from scm_hw.passes.sum_chains import Chains, carries, deal, spread
+from scm_hw.passes.sum_chains import Chains, deal, spread
 from scm_hw.passes.sum_terms import PlainTerm, Term, Terms
 
 # Additions in a row. More make fewer LUTs and a longer path, which the schedule may cut.
@@ -53,7 +50,7 @@ class _SumLowering:
         for ref, weight in zip(refs, op.weights, strict=True):
             collector.add(ref, weight)
         self.chains = deal(collector.collected(), max_chain)
-        self.constant = collector.constant - carries(self.chains)
+        self.constant = collector.constant
 
     def total(self) -> Ref:
         chains, growth = spread(self.chains, self.constant)
@@ -65,9 +62,8 @@ class _SumLowering:
         Where the tables would grow by more than a comparison costs, it stays a comparison.
         """
         reach = [t.range for chain in self.chains for t in chain]
-        low = sum(r.low for r in reach) + carries(self.chains)
-        high = sum(r.high for r in reach) + carries(self.chains)
-        # The chains yield the sum without its constant, but with their carries.
+        low = sum(r.low for r in reach)
+        high = sum(r.high for r in reach)
         bound = op.bound - self.constant
         bit = max((high - bound).bit_length(), (bound - low).bit_length())
         chains, growth = spread(self.chains, (1 << bit) - bound)
@@ -91,7 +87,7 @@ class _SumLowering:
         for term in chain[1:]:
             right = self._built(term)
             if term.absorbed:
-                op = Sum((total.ref, right.ref), (total.weight, 1), 1, name=self.name)
+                op = Sum((total.ref, right.ref), (total.weight, 1), name=self.name)
                 total = self._result(op, 1)
             else:
                 total = self._add(total, right)

@@ -15,11 +15,6 @@ def deal(terms: list[Term], max_chain: int) -> Chains:
     return min(_dealings(terms, max_chain), key=_cost)
 
 
-def carries(chains: Chains) -> int:
-    """What the carries into absorbing additions add to the sum."""
-    return sum(term.absorbed for chain in chains for term in chain[1:])
-
-
 def spread(chains: Chains, constant: int) -> tuple[Chains, int]:
     """Put a constant into the tables; also says how many bits they grow by.
 

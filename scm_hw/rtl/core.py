@@ -139,7 +139,7 @@ class _Datapath:
 
     def _absorbed(self, op: Op) -> Table | None:
         """The table that an addition swallows, if it does."""
-        if not isinstance(op, Sum) or op.weights != (1, 1) or op.constant != 1:
+        if not isinstance(op, Sum) or op.weights != (1, 1) or op.constant:
             return None
         table = self.program.ops[op.operands[1]]
         return table if isinstance(table, Table) and op.operands[1] in self.free else None

@@ -36,22 +36,36 @@ def drive(m: Module, target: Signal, op: Op, args: list[Value]) -> None:
 
 
 def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index: Value) -> None:
-    """`left + table[index] + 1`, with the table inside the LUTs that feed the carry chain.
+    """`left + table[index]`, with the table inside the LUTs that feed the carry chain.
 
     A carry chain wants `left ^ right` at each place. Selected by the index from `left` and its
     inverse, that is one LUT6 for up to five bits of index; the right side of the addition, which is
-    `left ^ (left ^ right)`, then costs nothing. It is written as `left - ~right`, because synthesis
-    is free to swap the sides of a sum, and would have to build the right one if it came first.
+    `left ^ (left ^ right)`, then costs nothing. Synthesis is free to swap the sides of a sum, and
+    would have to build the right one if it came first. So this is the difference `left - ~right`,
+    with a place below the lowest that swallows the one by which it is too much.
     """
+    width = len(target)
+    # Above the places where entries differ, one of them says it all.
+    varying = min(_highest_difference(table.contents), width)
     plain = Signal(target.shape(), name=f"{target.name}_left")
-    inverse = Signal(len(target), name=f"{target.name}_inverse")
-    propagate = Signal(len(target), name=f"{target.name}_xor")
+    inverse = Signal(width, name=f"{target.name}_inverse")
+    propagate = Signal(varying, name=f"{target.name}_xor")
     m.d.comb += [plain.eq(left), inverse.eq(~plain)]
+
+    def flipped(entry: int, places: range) -> Value:
+        return Cat(*((inverse if entry >> j & 1 else plain)[j] for j in places))
+
     with m.Switch(index):
         for entry in _rows(m, table, len(index)):
-            chosen = [(inverse if entry >> j & 1 else plain)[j] for j in range(len(target))]
-            m.d.comb += propagate.eq(Cat(*chosen))
-    m.d.comb += target.eq(plain - ~(plain ^ propagate))
+            m.d.comb += propagate.eq(flipped(entry, range(varying)))
+    right = plain ^ Cat(propagate, flipped(table.contents[0], range(varying, width)))
+    difference = Cat(Const(0, 1), plain) - Cat(Const(1, 1), ~right)
+    m.d.comb += target.eq(difference[1:])
+
+
+def _highest_difference(contents: tuple[int, ...]) -> int:
+    """How many low bits it takes to tell the entries apart."""
+    return max((entry ^ contents[0]).bit_length() for entry in contents)
 
 
 def _drive_table(m: Module, target: Signal, op: Table, index: Value) -> None:
@@ -120,9 +134,6 @@ def _sum(op: Sum, args: list[Value]) -> Value:
         total = (args[kept] << places[kept]) - (args[taken] << places[taken])
     else:
         total = _aligned_add(args, places)
-        if op.constant == 1 and places == [0, 0]:
-            # One carry chain, where a second addition would take another.
-            return args[0] - ~args[1]
     return total + Const(op.constant) if op.constant else total
 
 

@@ -72,7 +72,7 @@ def _absorbed_tables(program: Program, known: list[Range]) -> set[Ref]:
         if isinstance(op, Table) and known[op.index].width <= ABSORBED_INPUTS
     }
     for op in program.ops:
-        if isinstance(op, Sum) and op.weights == (1, 1) and op.constant == 1:
+        if isinstance(op, Sum) and op.weights == (1, 1) and not op.constant:
             candidates.discard(op.operands[0])
         else:
             candidates.difference_update(operands(op))

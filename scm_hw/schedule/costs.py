@@ -1,0 +1,137 @@
+"""What a scheduled Program costs, in the cells that Yosys reports for xc7, without running it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scm_hw.ir import (
+    AtLeast,
+    Input,
+    Less,
+    Op,
+    Product,
+    Program,
+    Range,
+    Ref,
+    Select,
+    Sum,
+    Table,
+    Xor,
+    operands,
+    ranges,
+)
+from scm_hw.schedule.delays import DSP_WIDTHS, LUT_INPUTS, free_ops
+from scm_hw.schedule.schedule import Schedule
+
+# Multipliers below this many partial product bits stay in LUTs.
+MIN_DSP_BITS = 40
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cells of one operation, or of many."""
+
+    lut: int = 0
+    ff: int = 0
+    dsp: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.lut + other.lut, self.ff + other.ff, self.dsp + other.dsp)
+
+
+def estimate(program: Program, schedule: Schedule) -> Cost:
+    """The whole core, valid and ready included."""
+    total = Cost(lut=2, ff=schedule.latency)
+    for cost in by_operation(program, schedule):
+        total += cost
+    return total
+
+
+def by_operation(program: Program, schedule: Schedule) -> list[Cost]:
+    """What each operation costs, with the registers that hold it."""
+    known = ranges(program)
+    free = free_ops(program)
+    held = _held_cycles(program, schedule, free)
+    return [
+        Cost(lut=_luts(program, ref, op, known, free), dsp=_dsps(op, known))
+        + Cost(ff=known[ref].width * held[ref])
+        for ref, op in program
+    ]
+
+
+def _luts(program: Program, ref: Ref, op: Op, known: list[Range], free: set[Ref]) -> int:
+    if ref in free:
+        return 0
+    match op:
+        case Sum():
+            return _sum_luts(program, op, known, free)
+        case Table():
+            return _table_bits(op, known) * _luts_per_bit(known[op.index].width)
+        case Xor():
+            return -(-(len(op.operands) - 1) // (LUT_INPUTS - 1)) * known[ref].width
+        case AtLeast():
+            return -(-known[op.value].width // LUT_INPUTS) + known[op.value].width // 12
+        case Less():
+            return max(known[op.left].width, known[op.right].width)
+        case Select():
+            return known[ref].width
+        case Product() if not _dsps(op, known):
+            return known[op.left].width * known[op.right].width
+    return 0
+
+
+def _sum_luts(program: Program, op: Sum, known: list[Range], free: set[Ref]) -> int:
+    """A LUT for each bit that is added; an absorbed table brings its own."""
+    widths = [known[r].width for r in op.operands]
+    if len(widths) == 1:
+        return widths[0] if op.constant or op.weights[0] < 0 else 0
+    table = program.ops[op.operands[1]]
+    if isinstance(table, Table) and op.operands[1] in free:
+        return _table_bits(table, known)
+    return min(widths) if min(op.weights) > 0 else max(widths)
+
+
+def _table_bits(op: Table, known: list[Range]) -> int:
+    low, high = known[op.index]
+    reachable = op.contents[low : high + 1]
+    changes = 0
+    for entry in reachable:
+        changes |= entry ^ reachable[0]
+    return changes.bit_count() if changes >= 0 else (~changes).bit_length() + 1
+
+
+def _luts_per_bit(index_bits: int) -> int:
+    """A LUT6 for each 64 entries, and multiplexers of four between them."""
+    blocks = 1 << max(index_bits - LUT_INPUTS, 0)
+    return blocks + (blocks - 1 + 2) // 3
+
+
+def _dsps(op: Op, known: list[Range]) -> int:
+    if not isinstance(op, Product):
+        return 0
+    short, long = sorted((known[op.left].width, known[op.right].width))
+    if short * long < MIN_DSP_BITS:
+        return 0
+    return -(-short // (DSP_WIDTHS[0] - 1)) * -(-long // (DSP_WIDTHS[1] - 1))
+
+
+def _held_cycles(program: Program, schedule: Schedule, free: set[Ref]) -> list[int]:
+    """For how many cycles each value is kept in registers."""
+    born = schedule.cycles
+    last: list[int] = [c if c is not None else -1 for c in born]
+
+    def read(ref: Ref, cycle: int) -> None:
+        if ref in free:
+            for operand in operands(program.ops[ref]):
+                read(operand, cycle)
+        else:
+            last[ref] = max(last[ref], cycle)
+
+    for ref, op in program:
+        cycle = born[ref]
+        if cycle is not None and not isinstance(op, Input):
+            for operand in operands(op):
+                read(operand, cycle)
+    for ref in program.outputs:
+        read(ref, schedule.latency)
+    return [0 if b is None else max(end - b, 0) for b, end in zip(born, last, strict=True)]
