@@ -15,7 +15,7 @@ from scm_hw.ir.ops import (
     operands,
 )
 from scm_hw.ir.program import Program
-from scm_hw.ir.ranges import Range, ranges
+from scm_hw.ir.ranges import Range, range_of
 
 # Interpreters hold values in 64-bit integers and add two of them at a time.
 WIDEST = 62
@@ -27,13 +27,15 @@ class BrokenProgram(AssertionError):
 
 def verify(program: Program) -> None:
     """Check order of definitions, shapes of operations, ranges of operands, inputs and outputs."""
+    known: list[Range] = []
     for ref, op in program:
         if any(not 0 <= r < ref for r in operands(op)):
             raise BrokenProgram(f"%{ref} must read earlier references only: {op}")
         _verify_shape(ref, op)
-    known = ranges(program)
-    for ref, op in program:
-        _verify_ranges(ref, op, known)
+        _verify_operands(ref, op, known)
+        known.append(range_of(op, known))
+        if known[ref].width > WIDEST:
+            raise BrokenProgram(f"%{ref} must fit {WIDEST} bits, not {known[ref].width}: {op.name}")
     _verify_ends(program)
 
 
@@ -51,9 +53,7 @@ def _verify_shape(ref: int, op: Op) -> None:
             raise BrokenProgram(f"%{ref} must have an ordered range: {op}")
 
 
-def _verify_ranges(ref: int, op: Op, known: list[Range]) -> None:
-    if known[ref].width > WIDEST:
-        raise BrokenProgram(f"%{ref} must fit {WIDEST} bits, not {known[ref].width}: {op.name}")
+def _verify_operands(ref: int, op: Op, known: list[Range]) -> None:
     match op:
         case Field() | Xor():
             if any(known[r].signed for r in operands(op)):
