@@ -198,7 +198,8 @@ def _polynomial(arrays: Arrays, x: Exact) -> Exact:
 def _table(arrays: Arrays, x: Exact) -> Exact:
     """Multilinear between grid points, by the shares of the corners of a cell."""
     grid = arrays["mechanism_grid"]
-    places = [x[i] * (side - 1) for i, side in zip(arrays["mechanism_inputs"], grid.shape[:-1])]
+    sides = zip(arrays["mechanism_inputs"], grid.shape[:-1], strict=True)
+    places = [x[i] * (side - 1) for i, side in sides]
     total = [Fraction(0)] * grid.shape[-1]
     for corner in product((0, 1), repeat=len(places)):
         inside = [place - math.floor(place) for place in places]
