@@ -6,8 +6,10 @@ that would need pickle is refused, so a file can neither run code nor exhaust me
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -24,6 +26,28 @@ MAX_ENTRY_BYTES = 1 << 28
 MAX_TOTAL_BYTES = 1 << 29
 # A .npy header is a short text; a long one is an attempt on the parser.
 MAX_HEADER_BYTES = 4096
+# What savez and savez_compressed write; other methods can take gigabytes to unpack a few bytes.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+# What opening and unpacking a damaged archive can end in; names that are no UTF-8 are a ValueError.
+_ARCHIVE_ERRORS = (
+    OSError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+# What parsing a header that is none can end in.
+_HEADER_ERRORS = (
+    ValueError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    tokenize.TokenError,
+    RecursionError,
+    MemoryError,
+)
 
 Array = NDArray[Any]
 
@@ -38,7 +62,7 @@ def read_archive(path: str | os.PathLike[str]) -> dict[str, Array]:
             return _read_entries(archive, path)
     except FileNotFoundError:
         raise ModelFileError(f"model file {path} does not exist; check the path") from None
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except _ARCHIVE_ERRORS as error:
         raise ModelFileError(f"model file {path} can't be read as .npz: {_reason(error)}") from None
 
 
@@ -67,7 +91,8 @@ def _read_entries(archive: zipfile.ZipFile, path: Path) -> dict[str, Array]:
 
 def _entry_name(entry: zipfile.ZipInfo) -> str:
     name = entry.filename
-    if not name.endswith(".npy") or not name[:-4].isidentifier() or entry.flag_bits & 1:
+    plain = entry.compress_type in METHODS and not entry.flag_bits & 1
+    if not plain or not name.endswith(".npy") or not name[:-4].isidentifier():
         raise ModelFileError(f"entry {name!r} must be a plain .npy array; was this saved by savez?")
     return name[:-4]
 
@@ -78,20 +103,27 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> 
             f"entry {name!r} must have at most {MAX_ENTRY_BYTES} bytes, not {entry.file_size}"
         )
     with archive.open(entry) as stream:
-        shape, fortran, dtype = _read_header(stream, name)
+        # Bounded, like every read: the archive may hold more than it says, or all of it header.
+        start = io.BytesIO(stream.read(MAX_HEADER_BYTES))
+        shape, fortran, dtype = _read_header(start, name)
         size = 1
         for length in shape:
             size *= length
-        expected, present = size * dtype.itemsize, entry.file_size - stream.tell()
+        expected, present = size * dtype.itemsize, entry.file_size - start.tell()
         if expected != present:
             raise ModelFileError(
                 f"entry {name!r} must hold {expected} bytes for shape {shape}, not {present}"
             )
-        # Bounded: an unbounded read would inflate whatever the archive really holds.
-        data = stream.read(expected) if expected else b""
+        data = start.read(expected)
+        data += stream.read(expected - len(data))
     if len(data) != expected:
         raise ModelFileError(f"entry {name!r} must hold {expected} bytes, not {len(data)}")
-    array: Array = np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    try:
+        array: Array = np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+    except (ValueError, OverflowError):
+        raise ModelFileError(
+            f"entry {name!r} must have a shape that arrays can have, not {shape}"
+        ) from None
     return array.astype(dtype.newbyteorder("="))
 
 
@@ -100,7 +132,7 @@ def _read_header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, n
         version = npy.read_magic(stream)
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, fortran, dtype = read(stream, max_header_size=MAX_HEADER_BYTES)
-    except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError):
+    except _HEADER_ERRORS:
         raise ModelFileError(f"entry {name!r} must have a .npy header of version 1 or 2") from None
     if dtype.hasobject:
         raise ModelFileError(f"entry {name!r} must hold numbers, not pickled objects")
