@@ -1,0 +1,45 @@
+"""The command line: `python -m scm_hw build|sim|show|boards`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from scm_hw.errors import MismatchError, ScmError, ToolError
+
+FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0, or the exit code of what went wrong, which one line tells."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        # Amaranth takes a while to import, and Ctrl-C may come before it is there.
+        from scm_hw.cli import build_parser
+
+        args = build_parser().parse_args(argv)
+        args.run(args)
+        sys.stdout.flush()
+    except ScmError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return FAILED if isinstance(error, MismatchError | ToolError) else BAD_INPUT
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written, an earlier build is untouched", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone; without this, Python complains once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return 0
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    """As Ctrl-C, so that simulators are stopped and scratch folders removed."""
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

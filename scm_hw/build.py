@@ -1,0 +1,136 @@
+"""One model, one folder: compile, prove, synthesise, write, and only then put it in place."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scm_hw import boards
+from scm_hw.boards import Board
+from scm_hw.check import SIMULATORS, prove, prove_files
+from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.emit import board_files, out_of_context_files, testbench_files
+from scm_hw.errors import ModelFileError, OptionError
+from scm_hw.folders import replacing, write_files
+from scm_hw.load import read_model
+from scm_hw.report.report import make_report
+from scm_hw.report.synthesis import Resources, fits, synthesise
+from scm_hw.rows import CheckRows, check_rows, read_csv
+
+DEFAULT_OUT = Path("rtl_out")
+# Left for placement and routing, which do poorly in a full device.
+USABLE_SHARE = 0.8
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What `build` can be told besides how to compile."""
+
+    out: Path | None = None
+    name: str | None = None
+    data: Path | None = None
+    simulators: tuple[str, ...] = SIMULATORS
+    synthesis: bool = True
+
+
+@dataclass(frozen=True)
+class Build:
+    """A finished build."""
+
+    folder: Path
+    report: dict[str, Any]
+
+
+def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -> Board:
+    """A board by name, or a bare part."""
+    if board is not None and part is not None:
+        raise OptionError("board and part must not both be given; a board has its part")
+    if clock_mhz is not None and not 1.0 <= clock_mhz <= 600.0:
+        raise OptionError(f"clock must be in [1, 600] MHz, not {clock_mhz:g}")
+    if part is not None:
+        return boards.by_part(part, clock_mhz or boards.DEFAULT_CLOCK_MHZ)
+    return boards.get(board or "arty-a7")
+
+
+def load_design(path: Path, board: Board, options: Options) -> Design:
+    """Read and compile a model file."""
+    model = read_model(path)
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ModelFileError(f"model file {path} can't be read ({error.strerror})") from None
+    return compile_model(model, board, options, model_digest=digest)
+
+
+def build_name(path: Path, design: Design, name: str | None) -> str:
+    """What the build is called: as told, as the model says, or as its file."""
+    chosen = name or design.model.name or path.stem
+    if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise OptionError(f"name must be letters, digits, '.', '_' and '-', not {name!r}")
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", chosen).strip("._-") or "model"
+
+
+def build(
+    path: Path,
+    board: Board,
+    options: Options | None = None,
+    build_options: BuildOptions | None = None,
+    tell: Tell = lambda _: None,
+) -> Build:
+    """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
+    how = build_options or BuildOptions()
+    tell("compiling")
+    design = load_design(path, board, options or Options())
+    name = build_name(path, design, how.name)
+    target = how.out if how.out is not None else DEFAULT_OUT / name
+    fits(_estimated(design), board.device, USABLE_SHARE)
+    own = read_csv(design.model, how.data) if how.data else None
+    rows = check_rows(design, own or design.model.evaluation)
+    with replacing(target) as folder, tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch:
+        workdir = Path(scratch)
+        tell("writing Verilog")
+        write_files(folder, _files(design, rows))
+        failure = target.with_name(target.name + ".failed")
+        simulations = prove(design, rows, how.simulators, workdir, failure, tell)
+        if how.simulators:
+            prove_files(folder, design, workdir, tell)
+        resources = _synthesised(design, tell) if how.synthesis else None
+        report = make_report(name, design, rows, simulations, resources)
+        write_files(folder, _report_files(report))
+    return Build(target, report)
+
+
+def _estimated(design: Design) -> Resources:
+    cost = design.estimate
+    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp)
+
+
+def _synthesised(design: Design, tell: Tell) -> Resources:
+    tell("synthesising with Yosys")
+    resources = synthesise({f"{CORE}.v": design.verilog}, CORE)
+    fits(resources, design.board.device)
+    return resources
+
+
+def _files(design: Design, rows: CheckRows) -> dict[str, str]:
+    vectors = rows.vectors(design)
+    files = {f"{CORE}.v": design.verilog}
+    files |= testbench_files(vectors, design.schedule.latency)
+    if design.board.platform is None:
+        return files | out_of_context_files(design.board)
+    return files | board_files(design.board, design.verilog, vectors)
+
+
+def _report_files(report: dict[str, Any]) -> dict[str, str]:
+    return {
+        "report.json": json.dumps(report, indent=2) + "\n",
+        "digest.txt": report["digest"] + "\n",
+    }

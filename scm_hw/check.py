@@ -1,0 +1,142 @@
+"""The proof of a design: every vector in every simulator, the test bench, and lint."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from scm_hw.design import CORE, Design
+from scm_hw.emit import testbench_files
+from scm_hw.errors import MismatchError, OptionError
+from scm_hw.folders import write_files
+from scm_hw.rows import CheckRows
+from scm_hw.simulate import (
+    SimResult,
+    Vectors,
+    lint,
+    run_amaranth,
+    run_icarus,
+    run_testbench,
+    run_verilator,
+)
+
+SIMULATORS = ("amaranth", "icarus", "verilator")
+# Amaranth's own simulator is slow; it sees the first of the rows and the corners.
+AMARANTH_VECTORS = 24
+
+Tell = Callable[[str], None]
+
+
+def parse_simulators(text: str) -> tuple[str, ...]:
+    """A comma-separated choice of simulators."""
+    chosen = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    unknown = [name for name in chosen if name not in SIMULATORS]
+    if unknown or not chosen:
+        raise OptionError(
+            f"simulator must be one of {', '.join(SIMULATORS)}, not {(unknown or [text])[0]!r}"
+        )
+    return chosen
+
+
+def simulate(
+    design: Design,
+    rows: CheckRows,
+    simulator: str,
+    workdir: Path,
+    *,
+    waves: bool = False,
+    seed: int = 0,
+) -> SimResult:
+    """One simulator's verdict on a design."""
+    vectors = rows.vectors(design)
+    plan = design.schedule
+    if simulator == "amaranth":
+        waveform = workdir / "amaranth.vcd" if waves else None
+        return run_amaranth(
+            lambda: type(design.core)(design.program, plan),
+            _sample(vectors, rows),
+            plan.latency,
+            plan.initiation_interval,
+            seed=seed,
+            waveform=waveform,
+        )
+    source = workdir / f"{CORE}.v"
+    write_files(workdir, {source.name: design.verilog})
+    run = run_icarus if simulator == "icarus" else run_verilator
+    return run(
+        source,
+        vectors,
+        plan.latency,
+        plan.initiation_interval,
+        workdir=workdir,
+        waves=waves,
+        seed=seed,
+        probes=lambda index: design.probes(rows.inputs[index]),
+    )
+
+
+def _sample(vectors: Vectors, rows: CheckRows) -> Vectors:
+    """Some evaluation rows, and some of the corners behind them."""
+    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
+    half = AMARANTH_VECTORS // 2
+    chosen = [*range(min(half, evaluation)), *range(evaluation, len(vectors.inputs))]
+    chosen = chosen[:AMARANTH_VECTORS]
+    return Vectors(
+        inputs=tuple(vectors.inputs[i] for i in chosen),
+        outputs=tuple(vectors.outputs[i] for i in chosen),
+        in_width=vectors.in_width,
+        out_width=vectors.out_width,
+    )
+
+
+def prove(
+    design: Design,
+    rows: CheckRows,
+    simulators: Sequence[str],
+    workdir: Path,
+    keep_failure: Path,
+    tell: Tell,
+) -> list[SimResult]:
+    """Run the simulators in turn; the first that differs ends the build.
+
+    What it takes to look into a failure (design, vectors, waveform) is left in `keep_failure`.
+    """
+    results = []
+    for simulator in simulators:
+        tell(f"simulating in {simulator}")
+        folder = workdir / simulator
+        folder.mkdir(parents=True)
+        result = simulate(design, rows, simulator, folder)
+        if not result.ok:
+            _kept(result, design, rows, folder, keep_failure).check()
+        results.append(result)
+    return results
+
+
+def _kept(
+    result: SimResult, design: Design, rows: CheckRows, folder: Path, keep: Path
+) -> SimResult:
+    """The result with its waveform where the user can find it, beside design and vectors."""
+    shutil.rmtree(keep, ignore_errors=True)
+    shutil.copytree(folder, keep)
+    write_files(keep, testbench_files(rows.vectors(design), design.schedule.latency))
+    if result.waveform is None or not result.waveform.is_relative_to(folder):
+        return result
+    return replace(result, waveform=keep / result.waveform.relative_to(folder))
+
+
+def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None:
+    """What is about to be handed out: the test bench passes, and lint has nothing to say."""
+    tell("running the Verilog test bench")
+    vectors, cycles = run_testbench(folder, workdir=workdir / "testbench")
+    if cycles != design.schedule.latency:
+        raise MismatchError(
+            f"test bench must take {design.schedule.latency} cycles, not {cycles} "
+            f"(over {vectors} vectors)"
+        )
+    tell("linting")
+    lint([folder / f"{CORE}.v"], CORE)
+    if (folder / "scm_top.v").exists():
+        lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")

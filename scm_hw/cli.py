@@ -1,0 +1,175 @@
+"""The arguments of `python -m scm_hw`, and what each command does with them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from scm_hw import boards
+from scm_hw.build import BuildOptions, build, choose_board, load_design
+from scm_hw.check import SIMULATORS, parse_simulators, simulate
+from scm_hw.console import Progress, show_boards, show_build
+from scm_hw.design import Options
+from scm_hw.errors import OptionError
+from scm_hw.load import DEFAULT_TOLERANCE
+from scm_hw.passes import PASSES
+from scm_hw.rows import check_rows, read_csv
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(f"{message}; see {self.prog} --help")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m scm_hw",
+        description="Compile a stochastic configuration machine (model.npz) to an FPGA design.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_build(commands.add_parser("build", help="model file to a checked design in rtl_out/"))
+    _add_sim(commands.add_parser("sim", help="run a model's core in one simulator"))
+    _add_show(commands.add_parser("show", help="print the integer program of a model"))
+    listing = commands.add_parser("boards", help="list the boards with their resources")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing.set_defaults(run=_boards)
+    return parser
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, help="the model file, as scm_train writes it")
+    parser.add_argument("--board", help=f"one of {', '.join(boards.names())} (default arty-a7)")
+    parser.add_argument("--part", help="another 7-series part, without a board top")
+    parser.add_argument("--clock", type=float, metavar="MHZ", help="default: the board's clock")
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=DEFAULT_TOLERANCE,
+        help="relative RMSE (or share of rows of a classifier) that fixed point may cost "
+        "(default %(default)g)",
+    )
+    parser.add_argument(
+        "--frac-bits", type=int, metavar="N", help="fraction bits of coefficients, as told"
+    )
+    parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+
+
+def _add_build(parser: argparse.ArgumentParser) -> None:
+    _add_design(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default rtl_out/NAME")
+    parser.add_argument("--name", help="default: the model's own, or that of its file")
+    parser.add_argument(
+        "--sim", default=",".join(SIMULATORS), metavar="LIST", help="simulators (%(default)s)"
+    )
+    parser.add_argument("--no-sim", action="store_true", help="leave the simulations out")
+    parser.add_argument("--no-synth", action="store_true", help="leave synthesis out")
+    parser.set_defaults(run=_build)
+
+
+def _add_sim(parser: argparse.ArgumentParser) -> None:
+    _add_design(parser)
+    parser.add_argument("--simulator", choices=SIMULATORS, default="icarus")
+    parser.add_argument("--waves", action="store_true", help="leave a waveform")
+    parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
+    parser.add_argument(
+        "--workdir", type=Path, default=Path("sim_build"), help="default %(default)s"
+    )
+    parser.set_defaults(run=_sim)
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    _add_design(parser)
+    names = [apply.__name__ for apply in PASSES]
+    parser.add_argument(
+        "--after",
+        choices=["load", *dict.fromkeys(names)],
+        default=names[-1],
+        metavar="PASS",
+        help=f"load or one of {', '.join(dict.fromkeys(names))} (default the last)",
+    )
+    parser.set_defaults(run=_show)
+
+
+def _options(args: argparse.Namespace) -> Options:
+    return Options(tolerance=args.tolerance, frac_bits=args.frac_bits, clock_mhz=args.clock)
+
+
+def _build(args: argparse.Namespace) -> None:
+    how = BuildOptions(
+        out=args.out,
+        name=args.name,
+        data=args.data,
+        simulators=() if args.no_sim else parse_simulators(args.sim),
+        synthesis=not args.no_synth,
+    )
+    progress = Progress(args.quiet or args.json)
+    board = choose_board(args.board, args.part, args.clock)
+    with progress.running():
+        done = build(args.model, board, _options(args), how, progress.tell)
+    if args.json:
+        print(json.dumps({"folder": str(done.folder), **done.report}))
+    else:
+        show_build(done)
+
+
+def _sim(args: argparse.Namespace) -> None:
+    progress = Progress(args.quiet or args.json)
+    board = choose_board(args.board, args.part, args.clock)
+    with progress.running():
+        progress.tell("compiling")
+        design = load_design(args.model, board, _options(args))
+        evaluation = read_csv(design.model, args.data) if args.data else design.model.evaluation
+        rows = check_rows(design, evaluation)
+        progress.tell(f"simulating in {args.simulator}")
+        args.workdir.mkdir(parents=True, exist_ok=True)
+        result = simulate(
+            design, rows, args.simulator, args.workdir, waves=args.waves, seed=args.seed
+        )
+    result.check()
+    if args.json:
+        print(json.dumps(dataclasses.asdict(result), default=str))
+        return
+    print(
+        f"{result.simulator} {result.version}: {result.vectors:,} vectors, "
+        f"{result.mismatches} mismatches, latency {result.cycles} cycles, "
+        f"interval {result.interval}"
+    )
+    if result.waveform is not None:
+        print(f"waveform: {result.waveform}")
+
+
+def _show(args: argparse.Namespace) -> None:
+    board = choose_board(args.board, args.part, args.clock)
+    design = load_design(args.model, board, _options(args))
+    program = design.meaning
+    for apply in PASSES if args.after != "load" else ():
+        program = apply(program)
+        if apply.__name__ == args.after:
+            break
+    print(program)
+
+
+def _boards(args: argparse.Namespace) -> None:
+    found = [boards.get(name) for name in boards.names()]
+    if not args.json:
+        show_boards(found)
+        return
+    facts = [
+        {
+            "name": b.name,
+            "part": b.part,
+            "clock_mhz": b.clock_mhz,
+            **{k: getattr(b.device, k) for k in ("lut", "ff", "dsp", "bram36")},
+        }
+        for b in found
+    ]
+    json.dump(facts, sys.stdout)
+    print()

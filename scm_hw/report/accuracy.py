@@ -1,0 +1,51 @@
+"""PC against hardware on the evaluation rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.load import FixedPoint, Model, classes_of, rmse
+from scm_hw.load.model import Evaluation
+
+
+def accuracy(
+    model: Model,
+    fixed: FixedPoint,
+    evaluation: Evaluation,
+    pc: NDArray[np.float64],
+    hardware: NDArray[np.int64],
+) -> dict[str, Any]:
+    """RMSE with targets in [0, 1] (the paper's), or the share of right classes, of both."""
+    if model.is_classifier:
+        right_pc = classes_of(pc) == evaluation.targets
+        right_hw = hardware[:, 0] == evaluation.targets
+        return {
+            "accuracy_pc": float(right_pc.mean()),
+            "accuracy_hw": float(right_hw.mean()),
+            "rows": len(evaluation),
+        }
+    span = model.target_max - model.target_min
+    target = (evaluation.targets - model.target_min) / span
+    measured = hardware / 2.0**fixed.grid_bits
+    return {
+        "rmse_pc": rmse(pc, target),
+        "rmse_hw": rmse(measured, target),
+        "rmse_ratio": _ratio(rmse(measured, target), rmse(pc, target)),
+        "rmse_units": {
+            name: {"pc": float(a), "hw": float(b)}
+            for name, a, b in zip(
+                model.targets,
+                np.sqrt(np.mean((pc - target) ** 2, axis=0)) * span,
+                np.sqrt(np.mean((measured - target) ** 2, axis=0)) * span,
+                strict=True,
+            )
+        },
+        "rows": len(evaluation),
+    }
+
+
+def _ratio(hardware: float, pc: float) -> float | None:
+    return hardware / pc if pc > 0 else None

@@ -1,0 +1,149 @@
+"""report.json: what was built, from what, what it costs, and what was checked."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from scm_hw.boards import Device
+from scm_hw.design import TOOLS, Design
+from scm_hw.ir import Range
+from scm_hw.report.accuracy import accuracy
+from scm_hw.report.storage import weights
+from scm_hw.report.synthesis import Resources
+from scm_hw.rows import CheckRows
+from scm_hw.simulate import SimResult
+
+FORMAT = "scm-report"
+
+
+def make_report(
+    name: str,
+    design: Design,
+    rows: CheckRows,
+    simulations: list[SimResult],
+    resources: Resources | None,
+) -> dict[str, Any]:
+    """Everything about a build, in the keys of the design page; the same for equal builds."""
+    model, plan = design.model, design.schedule
+    report: dict[str, Any] = {
+        "format": FORMAT,
+        "version": 1,
+        "name": name,
+        "board": design.board.name,
+        "part": design.board.part,
+        "digest": design.digest,
+        "clock_mhz": design.clock_mhz,
+        "latency_cycles": plan.latency,
+        "latency_ns": plan.latency * plan.period_ns,
+        "initiation_interval": plan.initiation_interval,
+        "stages_ns": [round(t, 3) for t in plan.stage_ns],
+    }
+    if rows.evaluation is not None and rows.activity is not None:
+        hardware = rows.outputs[: len(rows.evaluation)]
+        report |= accuracy(model, design.fixed, rows.evaluation, rows.activity.output, hardware)
+    report |= {
+        "bit_exact": {result.simulator: _verdict(result) for result in simulations},
+        "resources": _resources(design, resources),
+        "device": _device(design.board.device),
+        "weights": weights(model),
+        "formats": _formats(design),
+        "model": _model(design),
+        "tools": {tool: version(tool) for tool in TOOLS},
+    }
+    return report
+
+
+def _verdict(result: SimResult) -> dict[str, Any]:
+    return {
+        "vectors": result.vectors,
+        "mismatches": result.mismatches,
+        "cycles": result.cycles,
+        "initiation_interval": result.interval,
+        "version": result.version,
+    }
+
+
+def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
+    guess = design.estimate
+    estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp}
+    if found is None:
+        return {**estimated, "carry4": None, "bram": 0, "source": "estimate"}
+    return {
+        "lut": found.lut,
+        "ff": found.ff,
+        "carry4": found.carry4,
+        "dsp": found.dsp,
+        "bram": found.bram36,
+        "lutram": found.lutram,
+        "srl": found.srl,
+        "source": "yosys synth_xilinx -flatten -abc9",
+        "estimate": estimated,
+    }
+
+
+def _device(device: Device) -> dict[str, Any]:
+    return {
+        "name": device.name,
+        "lut": device.lut,
+        "ff": device.ff,
+        "carry4": device.lut // 4,
+        "dsp": device.dsp,
+        "bram": device.bram36,
+    }
+
+
+def _formats(design: Design) -> dict[str, Any]:
+    """Bits and fraction of every port, in the order in which they are packed."""
+    model, fixed = design.model, design.fixed
+    inputs = [
+        _port(name, reach, model.input_bits or 0)
+        for name, reach in zip(model.features, design.input_ranges, strict=False)
+    ]
+    for target, reach in zip(model.targets, design.input_ranges[len(inputs) :], strict=False):
+        inputs.append(_port(f"P0_{target}", reach, fixed.frac_bits))
+    if model.is_classifier:
+        outputs = [_port("class", design.output_ranges[0], 0)]
+    else:
+        outputs = [
+            _port(name, reach, fixed.grid_bits)
+            for name, reach in zip(model.targets, design.output_ranges, strict=True)
+        ]
+    return {
+        "in_data": inputs,
+        "out_data": outputs,
+        "coefficient_fraction_bits": fixed.frac_bits,
+        "in_width": sum(port["bits"] for port in inputs),
+        "out_width": sum(port["bits"] for port in outputs),
+    }
+
+
+def _port(name: str, reach: Range, fraction: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "bits": reach.width,
+        "fraction": fraction,
+        "signed": reach.signed,
+        "range": [reach.low, reach.high],
+    }
+
+
+def _model(design: Design) -> dict[str, Any]:
+    model = design.model
+    return {
+        "sha256": design.model_digest,
+        "task": model.task,
+        "algorithm": model.algorithm,
+        "inputs": len(model.features),
+        "coded_inputs": model.coded_inputs,
+        "encoder": model.encoder.kind,
+        "input_bits": model.input_bits,
+        "layers": [
+            {"nodes": layer.nodes, "activation": layer.activation} for layer in model.layers
+        ],
+        "linear_inputs": int(model.linear.any(axis=1).sum()),
+        "mechanism": model.mechanism.kind,
+        "outputs": model.outputs,
+        "classes": None if model.classes is None else list(model.classes),
+        "data": model.meta.get("data"),
+    }
