@@ -29,8 +29,16 @@ MAX_META_BYTES = 4 << 20
 MAX_EVALUATION_ROWS = 20_000
 MAX_LAYERS = 256
 MAX_FEATURES = 1 << 16
+# Eight packed weights to a byte, and long runs of them deflate to nothing: a small file may hold
+# more than memory does.
+MAX_LAYER_WEIGHTS = 1 << 27
 MAX_INPUT_BITS = 24
 MAX_GRID_STEPS = 10
+HISTORY: dict[str, type[np.generic]] = {
+    "history_train_rmse": np.float64,
+    "history_validation_rmse": np.float64,
+    "history_layer": np.int32,
+}
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
@@ -65,7 +73,7 @@ def model_from_arrays(arrays: dict[str, NDArray[Any]]) -> Model:
         **_read_ranges(entries, d, m),
         evaluation=_read_evaluation(entries, meta, d, m, task),
         meta=meta.json,
-        history={k: v for k, v in arrays.items() if k.startswith("history_")},
+        history=_read_history(entries),
     )
 
 
@@ -157,9 +165,11 @@ class _Meta:
         for name in value:
             if not isinstance(name, str) or not name:
                 raise ModelFileError(f"meta {key!r} must hold non-empty strings, not {name!r}")
-        if len(set(value)) != len(value):
-            twice = next(n for n in value if value.count(n) > 1)
-            raise ModelFileError(f"meta {key!r} must hold distinct names, not {twice!r} twice")
+        seen: set[str] = set()
+        for name in value:
+            if name in seen:
+                raise ModelFileError(f"meta {key!r} must hold distinct names, not {name!r} twice")
+            seen.add(name)
         return tuple(value)
 
     def classes(self, outputs: int) -> tuple[Any, ...]:
@@ -239,11 +249,15 @@ def _read_layer(entries: _Entries, number: int, item: Any, inputs: int, groups: 
     nodes = item.get("nodes")
     if type(nodes) is not int or nodes < 1:
         raise ModelFileError(f"layer {number} must have at least 1 node, not {nodes!r}")
+    if nodes * inputs > MAX_LAYER_WEIGHTS:
+        raise ModelFileError(
+            f"layer {number} must have at most {MAX_LAYER_WEIGHTS} weights, not {nodes * inputs}"
+        )
     prefix = f"layer{number}_"
     kind = _choice(item.get("weights"), f"layer {number} 'weights'", ("binary", "real"))
     if kind == "binary":
         signs = _unpack(entries, prefix + "weights", nodes, inputs)
-        weights: NDArray[Any] = np.where(signs, 1, -1).astype(np.int8)
+        weights: NDArray[Any] = np.where(signs, np.int8(1), np.int8(-1))
     else:
         weights = entries.floats(prefix + "weights", (nodes, inputs))
     mask = None
@@ -263,7 +277,7 @@ def _unpack(entries: _Entries, name: str, rows: int, columns: int) -> NDArray[np
     bits = np.unpackbits(packed, axis=1, bitorder="little")
     if bits[:, columns:].any():
         raise ModelFileError(f"entry {name!r} must have clear padding bits after {columns}")
-    return bits[:, :columns].astype(np.bool_)
+    return bits[:, :columns].view(np.bool_)
 
 
 def _read_mechanism(
@@ -325,3 +339,14 @@ def _read_evaluation(
     external = meta.section("mechanism").get("kind") == "external"
     mechanism = entries.floats("eval_mechanism", (rows, m)) if external else None
     return Evaluation(inputs, targets, mechanism)
+
+
+def _read_history(entries: _Entries) -> dict[str, NDArray[Any]]:
+    """What there is of the training's history, all of one length; NaN is allowed."""
+    found: dict[str, NDArray[Any]] = {}
+    steps = None
+    for name, dtype in HISTORY.items():
+        if name in entries:
+            found[name] = entries.get(name, dtype, (steps,))
+            steps = len(found[name])
+    return found
