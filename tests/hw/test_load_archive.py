@@ -196,9 +196,9 @@ def test_altered_numbers_are_noticed(path: Path, length: int, method: int) -> No
 def test_names_that_no_system_takes(path: Path) -> None:
     data = bytearray(archive(path, [("\u00e9.npy", npy(np.zeros(1)))]).read_bytes())
     path.write_bytes(bytes(data).replace("\u00e9".encode(), b"\xff\xfe"))
-    with pytest.raises(ModelFileError, match="can't be read as .npz: 'utf-8' codec can't decode"):
+    with pytest.raises(ModelFileError, match=r"can't be read as .npz: 'utf-8' codec can't decode"):
         read_archive(path)
-    with pytest.raises(ModelFileError, match="can't be read as .npz: embedded null byte"):
+    with pytest.raises(ModelFileError, match=r"can't be read as .npz: embedded null byte"):
         read_archive(f"{path}\0")
 
 
