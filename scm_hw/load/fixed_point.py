@@ -7,6 +7,8 @@ that all sums are exact on the grid of `grid_bits` fraction bits: `y_norm = n / 
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 from itertools import product
 
@@ -71,18 +73,25 @@ def choose_fixed_point(
 
 
 def _worst_case_bits(model: Model, tolerance: float) -> int:
+    needed = math.ceil(math.log2(_terms(model) / (2 * tolerance)))
+    return min(max(needed, 1), MAX_FRAC_BITS)
+
+
+def _terms(model: Model) -> int:
+    """How many rounded coefficients an output is made of."""
     terms = len(model.readout) + int(model.linear.any(axis=1).sum()) + 1
     if model.mechanism.kind == "polynomial":
         assert model.mechanism.exponents is not None
         terms += len(model.mechanism.exponents)
     elif model.mechanism.kind != "none":
         terms += 2
-    return min(int(np.ceil(np.log2(terms / (2 * tolerance)))), MAX_FRAC_BITS)
+    return terms
 
 
 def _smallest_within(model: Model, tolerance: float) -> FixedPoint:
     assert model.evaluation is not None
     rows = model.evaluation
+    _check_width(model, 1)
     activity = evaluate(model, rows.inputs, rows.mechanism)
     for frac_bits in range(1, MAX_FRAC_BITS + 1):
         fixed = quantise(model, frac_bits)
@@ -109,6 +118,7 @@ def rmse(output: Floats, target: Floats) -> float:
 def quantise(model: Model, frac_bits: int) -> FixedPoint:
     """All coefficients rounded to `frac_bits` fraction bits, on a grid where sums are exact."""
     assert model.input_bits is not None
+    _check_width(model, frac_bits)
     extra = _extra_bits(model)
     on, off = _bit_values(model)
     swing = on - off
@@ -116,7 +126,7 @@ def quantise(model: Model, frac_bits: int) -> FixedPoint:
     linear = np.rint(model.linear * scale).astype(np.int64)
     half_steps = linear.sum(axis=0) * 0.5 / (1 << model.input_bits) / scale
     base = model.intercept + off @ model.readout + half_steps
-    fixed = FixedPoint(
+    return FixedPoint(
         frac_bits,
         frac_bits + extra,
         readout=np.rint(swing[:, None] * model.readout * scale).astype(np.int64) * unit,
@@ -125,8 +135,6 @@ def quantise(model: Model, frac_bits: int) -> FixedPoint:
         mechanism=_quantise_mechanism(model, scale, extra),
         word_range=_word_range(model, scale),
     )
-    _check_width(model, fixed)
-    return fixed
 
 
 def _bit_values(model: Model) -> tuple[Floats, Floats]:
@@ -234,22 +242,34 @@ def _table_output(model: Model, fixed: FixedPoint, code: Integers) -> Integers:
     return total << (fixed.extra_bits - sum(inside))
 
 
-def _check_width(model: Model, fixed: FixedPoint) -> None:
-    assert model.input_bits is not None
-    reach = np.abs(fixed.readout).sum(axis=0).astype(float) + np.abs(fixed.constant)
-    reach = reach + np.abs(fixed.linear).sum(axis=0) * 2.0**model.input_bits
-    # A product of codes is below 1 on the grid; tables and polynomials reach their coefficients.
-    mechanism = model.mechanism
-    if mechanism.coefficients is not None:
-        reach = reach + np.abs(mechanism.coefficients).sum(axis=0) * 2.0**fixed.grid_bits
-    if mechanism.grid is not None:
-        swing = 2 ** (mechanism.grid.ndim + 1) * np.abs(mechanism.grid).max()
-        reach = reach + swing * 2.0**fixed.grid_bits
-    if fixed.word_range is not None:
-        reach = reach + np.abs(fixed.word_range).max(axis=0) * 2.0**fixed.extra_bits
-    bits = int(np.ceil(np.log2(reach.max() + 1)))
+def _check_width(model: Model, frac_bits: int) -> None:
+    """Refuse coefficients whose sums 64-bit integers couldn't hold, before any becomes one."""
+    grid_bits = frac_bits + _extra_bits(model)
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = float(np.nan_to_num(_reach(model, frac_bits).max(), nan=np.inf))
+    # On the grid itself there must be room for 1, whatever the coefficients are.
+    bits = grid_bits + max(math.ceil(math.log2(min(reach, sys.float_info.max))), 0)
     if bits > MAX_OUTPUT_BITS:
         raise UnsupportedModelError(
-            f"outputs must fit {MAX_OUTPUT_BITS} bits, not {bits} ({fixed.grid_bits} of them "
+            f"outputs must fit {MAX_OUTPUT_BITS} bits, not {bits} ({grid_bits} of them "
             "fraction); use fewer --frac-bits, fewer input bits, or a mechanism of lower degree"
         )
+
+
+def _reach(model: Model, frac_bits: int) -> Floats:
+    """How large the parts of each output can become together, in normalised units."""
+    on, off = _bit_values(model)
+    reach = np.abs(model.intercept + off @ model.readout)
+    reach = reach + np.abs((on - off)[:, None] * model.readout).sum(axis=0)
+    # Once by the codes, and once by their half steps in the constant.
+    reach = reach + 2 * np.abs(model.linear).sum(axis=0)
+    mechanism = model.mechanism
+    if mechanism.coefficients is not None:
+        # A product of codes is below 1.
+        reach = reach + np.abs(mechanism.coefficients).sum(axis=0)
+    if mechanism.grid is not None:
+        reach = reach + 2 ** (mechanism.grid.ndim + 1) * np.abs(mechanism.grid).max()
+    if mechanism.range is not None:
+        reach = reach + np.abs(mechanism.range).max(axis=0)
+    # Each may have been rounded up by a unit.
+    return reach + _terms(model) * 2.0**-frac_bits

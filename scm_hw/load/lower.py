@@ -30,6 +30,8 @@ from scm_hw.load.fixed_point import FixedPoint, fraction_bits
 from scm_hw.load.model import Layer, Model
 
 HARDWARE_ACTIVATIONS = ("sign", "step")
+# Beyond every sum of a node; biases beyond it, even those that overflow when scaled, do the same.
+FARTHEST_BOUND = 2.0**62
 
 
 def check_supported(model: Model) -> None:
@@ -160,9 +162,8 @@ class _Lowering:
             )
         )
         unit = 1 << (self.input_bits + 1) if self._fixed_point_inputs(number) else 1
-        return self.build.add(
-            Exceeds(total, -bias * unit, strict=layer.activation == "sign", name=name)
-        )
+        bound = max(-FARTHEST_BOUND, min(-bias * unit, FARTHEST_BOUND))
+        return self.build.add(Exceeds(total, bound, strict=layer.activation == "sign", name=name))
 
     def _fixed_point_inputs(self, number: int) -> bool:
         return number == 1 and self.model.encoder.kind == "none"
