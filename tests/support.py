@@ -74,6 +74,26 @@ def meta_array(meta: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
 
 
+def exposing_hidden(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same hidden layers with an output for each node.
+
+    On a grid of one fraction bit its integers are the nodes' own values: 1 and -1, or 1 and 0.
+    """
+    meta = json.loads(arrays["meta"].tobytes())
+    nodes = sum(layer["nodes"] for layer in meta["layers"])
+    meta |= {"task": "regression", "mechanism": {"kind": "none"}}
+    meta["targets"] = [f"node{i}" for i in range(nodes)]
+    kept = {name: array for name, array in arrays.items() if not name.startswith("eval_")}
+    return kept | {
+        "meta": meta_array(meta),
+        "target_min": np.zeros(nodes),
+        "target_max": np.ones(nodes),
+        "readout": np.eye(nodes) / 2,
+        "linear": np.zeros((len(meta["features"]), nodes)),
+        "intercept": np.zeros(nodes),
+    }
+
+
 def random_model(seed: int = 0, **options: Any) -> Model:
     return model_from_arrays(model_arrays(seed, **options))
 

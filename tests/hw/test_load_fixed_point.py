@@ -1,0 +1,213 @@
+"""Fraction bits: the fewest that keep the error, and never an overflow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scm_hw.errors import OptionError, UnsupportedModelError
+from scm_hw.interp import interpret
+from scm_hw.ir import ranges
+from scm_hw.load import (
+    FixedPoint,
+    Model,
+    choose_fixed_point,
+    classes_of,
+    codes,
+    evaluate,
+    fixed_output,
+    lower,
+    mechanism_words,
+    model_from_arrays,
+    quantise,
+    rmse,
+)
+from tests.hw import oracle
+from tests.support import model_arrays, random_model
+
+MECHANISMS = ("none", "external", "polynomial", "table")
+
+
+def on_the_grid(model: Model, fixed: FixedPoint) -> np.ndarray:
+    """The outputs of the evaluation rows in hardware, normalised."""
+    rows = model.evaluation
+    assert rows is not None
+    activity = evaluate(model, rows.inputs, rows.mechanism)
+    code = codes(model, rows.inputs)
+    return fixed_output(model, fixed, activity, code) / 2.0**fixed.grid_bits
+
+
+def relative_loss(model: Model, fixed: FixedPoint) -> float:
+    rows = model.evaluation
+    assert rows is not None
+    target = (rows.targets - model.target_min) / (model.target_max - model.target_min)
+    pc = rmse(evaluate(model, rows.inputs, rows.mechanism).output, target)
+    return abs(rmse(on_the_grid(model, fixed), target) - pc) / pc
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_the_fewest_bits_within_tolerance(mechanism: str, tolerance: float) -> None:
+    for seed in range(3):
+        model = random_model(seed, outputs=2, mechanism=mechanism)
+        fixed = choose_fixed_point(model, tolerance=tolerance)
+        assert relative_loss(model, fixed) <= tolerance
+        for fewer in range(1, fixed.frac_bits):
+            assert relative_loss(model, quantise(model, fewer)) > tolerance
+
+
+def test_the_tolerance_of_a_classifier_is_a_share_of_rows() -> None:
+    model = random_model(1, task="classification", outputs=4, rows=200)
+    assert model.evaluation is not None
+    pc = classes_of(evaluate(model, model.evaluation.inputs).output)
+
+    def changed(frac_bits: int) -> float:
+        return float((classes_of(on_the_grid(model, quantise(model, frac_bits))) != pc).mean())
+
+    for tolerance in (1e-4, 0.02, 0.2):
+        chosen = choose_fixed_point(model, tolerance=tolerance).frac_bits
+        assert changed(chosen) <= tolerance
+        assert all(changed(fewer) > tolerance for fewer in range(1, chosen))
+    assert choose_fixed_point(model, tolerance=0.2).frac_bits < choose_fixed_point(model).frac_bits
+
+
+def test_without_rows_the_worst_case_is_bounded() -> None:
+    for mechanism in MECHANISMS:
+        with_rows = random_model(4, layers=(30,), mechanism=mechanism)
+        model = replace(with_rows, evaluation=None)
+        for tolerance in (1e-2, 1e-4):
+            fixed = choose_fixed_point(model, tolerance=tolerance)
+            assert with_rows.evaluation is not None
+            rows = with_rows.evaluation
+            pc = evaluate(model, rows.inputs, rows.mechanism).output
+            assert np.abs(on_the_grid(with_rows, fixed) - pc).max() <= tolerance
+
+
+def test_a_coarse_tolerance_still_has_a_bit() -> None:
+    model = replace(random_model(layers=(), linear=False), evaluation=None)
+    assert choose_fixed_point(model, tolerance=0.9).frac_bits == 1
+
+
+@pytest.mark.parametrize("frac_bits", [1, 9, 28])
+def test_bits_as_told(frac_bits: int) -> None:
+    assert choose_fixed_point(random_model(), frac_bits=frac_bits).frac_bits == frac_bits
+
+
+@pytest.mark.parametrize("frac_bits", [0, -1, 29])
+def test_bits_out_of_range(frac_bits: int) -> None:
+    message = f"frac bits must be in [1, 28], not {frac_bits}"
+    with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
+        choose_fixed_point(random_model(), frac_bits=frac_bits)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-4, 1.0, float("nan")])
+def test_tolerance_out_of_range(tolerance: float) -> None:
+    message = f"tolerance must be above 0 and below 1, not {tolerance!r}"
+    with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
+        choose_fixed_point(random_model(), tolerance=tolerance)
+
+
+def error_bound(arrays: oracle.Arrays, fixed: FixedPoint) -> float:
+    """Half a unit for every rounded coefficient, half a grid step for the constant."""
+    terms = len(arrays["readout"]) + len(arrays["linear"]) + len(arrays["mechanism_exponents"])
+    return terms * 0.5 * 2.0**-fixed.frac_bits + 0.5 * 2.0**-fixed.grid_bits
+
+
+@pytest.mark.parametrize("mechanism", ["none", "polynomial", "table"])
+@pytest.mark.parametrize("frac_bits", [3, 12, 20])
+def test_only_coefficients_are_rounded(mechanism: str, frac_bits: int) -> None:
+    """Everything else is exact, so the error has a bound that counts coefficients alone."""
+    arrays = model_arrays(7, mechanism=mechanism, outputs=2, layers=(4,), input_bits=6)
+    model = model_from_arrays(arrays)
+    fixed = quantise(model, frac_bits)
+    # One unit of a grid point, shared out between corners, is as much as one more coefficient.
+    arrays.setdefault("mechanism_exponents", np.zeros((int(mechanism == "table"), 3)))
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 64, (20, 3))
+    found = interpret(lower(model, fixed), rows)
+    for row, words in zip(rows, found, strict=True):
+        exact = oracle.y_norm(arrays, [int(c) for c in row])
+        for word, y in zip(words, exact, strict=True):
+            assert abs(Fraction(int(word), 2**fixed.grid_bits) - y) <= error_bound(arrays, fixed)
+
+
+def test_external_words_are_rounded_and_saturate() -> None:
+    model = random_model(mechanism="external", outputs=2)
+    fixed = quantise(model, 4)
+    words = mechanism_words(model, fixed, np.array([[-9.0, 9.0], [0.51, 0.49], [-0.3, 1.2]]))
+    assert fixed.word_range is not None
+    assert fixed.word_range.tolist() == [[-5, -5], [20, 20]]
+    assert words.tolist() == [[-5, 20], [8, 8], [-5, 19]]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("encoder", ["thermometer", "none"])
+def test_nothing_overflows(mechanism: str, encoder: str) -> None:
+    """The ranges of a program bound its outputs, and its interpreter's integers hold them."""
+    model = random_model(2, mechanism=mechanism, encoder=encoder, input_bits=6)
+    for frac_bits in (1, 12, 20):
+        program = lower(model, quantise(model, frac_bits))
+        assert max(r.width for r in ranges(program)) <= 61
+
+
+Change = Callable[[dict[str, np.ndarray]], object]
+TOO_WIDE = (
+    "outputs must fit 60 bits, not {} ({} of them fraction); use fewer --frac-bits, "
+    "fewer input bits, or a mechanism of lower degree"
+)
+
+
+def grown(name: str, value: float) -> Change:
+    return lambda arrays: arrays[name].__setitem__(0, value)
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        ({}, grown("readout", 1e300)),
+        ({}, grown("readout", 1e308)),
+        ({}, grown("readout", -1e15)),
+        ({}, grown("linear", 1e300)),
+        ({}, grown("intercept", -1e300)),
+        ({"mechanism": "table"}, grown("mechanism_grid", 1e300)),
+        ({"mechanism": "external"}, grown("mechanism_range", -1e300)),
+        ({"mechanism": "polynomial"}, grown("mechanism_coefficients", 1e300)),
+        ({"mechanism": "polynomial"}, grown("mechanism_exponents", 7)),
+        ({"mechanism": "polynomial"}, grown("mechanism_exponents", 255)),
+        ({"mechanism": "polynomial", "input_bits": 24}, grown("intercept", 0.0)),
+    ],
+    ids=lambda v: "" if callable(v) else str(v),
+)
+def test_outputs_that_are_too_wide_are_refused(options: dict[str, Any], change: Change) -> None:
+    arrays = model_arrays(**options)
+    change(arrays)
+    pattern = re.escape(TOO_WIDE).replace(r"\{\}", r"\d+")
+    with pytest.raises(UnsupportedModelError, match=f"^{pattern}$"):
+        choose_fixed_point(model_from_arrays(arrays), frac_bits=12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_refusal_comes_before_any_warning() -> None:
+    arrays = model_arrays()
+    arrays["readout"][:] = 1e308
+    with pytest.raises(UnsupportedModelError, match=r"^outputs must fit 60 bits, not "):
+        choose_fixed_point(model_from_arrays(arrays))
+
+
+def test_the_widest_that_fits_is_exact() -> None:
+    """Just below the limit, integers still say what fractions say."""
+    arrays = model_arrays(3, mechanism="polynomial", input_bits=9, features=2)
+    arrays["mechanism_exponents"][0] = [3, 1]
+    model = model_from_arrays(arrays)
+    fixed = quantise(model, 14)
+    assert fixed.grid_bits == 54
+    rows = np.array([[0, 0], [511, 511], [511, 0], [37, 400]])
+    for row, (word,) in zip(rows, interpret(lower(model, fixed), rows), strict=True):
+        (exact,) = oracle.y_norm(arrays, [int(c) for c in row])
+        assert abs(Fraction(int(word), 2**54) - exact) <= error_bound(arrays, fixed)
