@@ -18,6 +18,7 @@ from scm_hw.errors import OptionError
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import PASSES
 from scm_hw.rows import check_rows, read_csv
+from scm_hw.schedule import MODES
 
 
 class _Parser(argparse.ArgumentParser):
@@ -47,6 +48,8 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--board", help=f"one of {', '.join(boards.names())} (default arty-a7)")
     parser.add_argument("--part", help="another 7-series part, without a board top")
     parser.add_argument("--clock", type=float, metavar="MHZ", help="default: the board's clock")
+    parser.add_argument("--pipeline", choices=MODES, default="balanced", help="default %(default)s")
+    parser.add_argument("--latency", type=int, metavar="CYCLES", help="at most so many cycles")
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -90,16 +93,22 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     names = [apply.__name__ for apply in PASSES]
     parser.add_argument(
         "--after",
-        choices=["load", *dict.fromkeys(names)],
-        default=names[-1],
+        choices=["load", *dict.fromkeys(names), "lower_sums"],
+        default="lower_sums",
         metavar="PASS",
-        help=f"load or one of {', '.join(dict.fromkeys(names))} (default the last)",
+        help=f"load, {', '.join(dict.fromkeys(names))} or lower_sums (default)",
     )
     parser.set_defaults(run=_show)
 
 
 def _options(args: argparse.Namespace) -> Options:
-    return Options(tolerance=args.tolerance, frac_bits=args.frac_bits, clock_mhz=args.clock)
+    return Options(
+        tolerance=args.tolerance,
+        frac_bits=args.frac_bits,
+        clock_mhz=args.clock,
+        pipeline=args.pipeline,
+        latency=args.latency,
+    )
 
 
 def _build(args: argparse.Namespace) -> None:
@@ -149,8 +158,8 @@ def _sim(args: argparse.Namespace) -> None:
 def _show(args: argparse.Namespace) -> None:
     board = choose_board(args.board, args.part, args.clock)
     design = load_design(args.model, board, _options(args))
-    program = design.meaning
-    for apply in PASSES if args.after != "load" else ():
+    program = design.program if args.after == "lower_sums" else design.meaning
+    for apply in PASSES if args.after not in ("load", "lower_sums") else ():
         program = apply(program)
         if apply.__name__ == args.after:
             break

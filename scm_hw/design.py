@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 
@@ -24,7 +24,7 @@ from scm_hw.load import (
 )
 from scm_hw.passes import optimise
 from scm_hw.rtl import ScmCore
-from scm_hw.schedule import Cost, Schedule, estimate, schedule
+from scm_hw.schedule import Cost, Schedule, estimate, lay_out
 from scm_hw.simulate import Probe
 
 CORE = "scm_core"
@@ -39,6 +39,8 @@ class Options:
     tolerance: float = DEFAULT_TOLERANCE
     frac_bits: int | None = None
     clock_mhz: float | None = None
+    pipeline: str = "balanced"
+    latency: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +89,7 @@ class Design:
             "board": self.board.name,
             "part": self.board.part,
             "clock_mhz": self.clock_mhz,
-            "tolerance": self.options.tolerance,
-            "frac_bits": self.options.frac_bits,
+            "options": asdict(self.options),
             "tools": {name: version(name) for name in TOOLS},
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
@@ -117,7 +118,13 @@ def compile_model(
     fixed = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
     meaning = lower(model, fixed)
     verify(meaning)
-    program = optimise(meaning)
-    clock = options.clock_mhz or board.clock_mhz
-    plan = schedule(program, clock_mhz=clock, grade=board.part.rsplit("-", 1)[-1])
-    return Design(model, board, options, fixed, meaning, program, plan, model_digest)
+    layout = lay_out(
+        optimise(meaning),
+        clock_mhz=options.clock_mhz or board.clock_mhz,
+        grade=board.part.rsplit("-", 1)[-1],
+        mode=options.pipeline,
+        latency=options.latency,
+    )
+    return Design(
+        model, board, options, fixed, meaning, layout.program, layout.schedule, model_digest
+    )

@@ -1,7 +1,8 @@
 """Rewrites of a Program that keep its integers, in the order in which they run.
 
 Each pass is a function from Program to Program in a file of its own name. `optimise` runs them all
-and verifies the rules of the IR after each.
+and verifies the rules of the IR after each. One more, `lower_sums`, follows them: how it lays sums
+out depends on the clock, so the schedule calls it (`scm_hw.schedule.pipeline`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.lower_argmax import lower_argmax
 from scm_hw.passes.lower_sums import lower_sums
+from scm_hw.passes.node_tables import node_tables
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
 
-__all__ = ["PASSES", "optimise"]
+__all__ = ["PASSES", "lower_sums", "optimise"]
 
 Pass = Callable[[Program], Program]
 
@@ -25,14 +27,14 @@ PASSES: tuple[Pass, ...] = (
     simplify,
     level_tables,
     simplify,
+    node_tables,
     share_parity,
     lower_argmax,
-    lower_sums,
 )
 
 
 def optimise(program: Program) -> Program:
-    """The program that hardware is built from: equal outputs on every input."""
+    """The program, ready for its sums to be laid out: equal outputs on every input."""
     for apply in PASSES:
         program = apply(program)
         verify(program)

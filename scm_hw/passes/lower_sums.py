@@ -14,14 +14,13 @@ from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.passes.sum_chains import Chains, deal, spread
 from scm_hw.passes.sum_terms import PlainTerm, Term, Terms
+from scm_hw.target import LUT_INPUTS
 
-# Additions in a row. More make fewer LUTs and a longer path, which the schedule may cut.
-MAX_CHAIN = 16
-# A comparison with a constant, in LUTs, by the bits compared.
-LUT_INPUTS = 6
+# Of a sum, how many LUTs a nanosecond is worth.
+LUTS_PER_NS = 1.0
 
 
-def lower_sums(program: Program, max_chain: int = MAX_CHAIN) -> Program:
+def lower_sums(program: Program, luts_per_ns: float = LUTS_PER_NS) -> Program:
     """Only sums of one or two operands remain, with weights that are powers of two.
 
     A sum that is only compared with a bound may be offset so that one of its bits is the answer.
@@ -31,25 +30,25 @@ def lower_sums(program: Program, max_chain: int = MAX_CHAIN) -> Program:
     def visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
         match op:
             case Sum():
-                return _SumLowering(build, op, refs, max_chain).total()
+                return _SumLowering(build, op, refs, luts_per_ns).total()
             case AtLeast() if uses[op.value] == 1 and isinstance(program.ops[op.value], Sum):
                 source = program.ops[op.value]
                 assert isinstance(source, Sum)
                 terms = tuple(build.new[r] for r in source.operands)
-                return _SumLowering(build, source, terms, max_chain).at_least(op)
+                return _SumLowering(build, source, terms, luts_per_ns).at_least(op)
         return None
 
     return rewrite(program, visit)
 
 
 class _SumLowering:
-    def __init__(self, build: Rewriter, op: Sum, refs: tuple[Ref, ...], max_chain: int) -> None:
+    def __init__(self, build: Rewriter, op: Sum, refs: tuple[Ref, ...], luts_per_ns: float) -> None:
         self.build = build
         self.name = op.name
         collector = Terms(build, op.name, op.constant)
         for ref, weight in zip(refs, op.weights, strict=True):
             collector.add(ref, weight)
-        self.chains = deal(collector.collected(), max_chain)
+        self.chains = deal(collector.collected(), luts_per_ns)
         self.constant = collector.constant
 
     def total(self) -> Ref:
@@ -75,7 +74,7 @@ class _SumLowering:
     def _add_up(self, chains: Chains, constant: int) -> Ref:
         results = [self._chain(chain) for chain in chains]
         while len(results) > 1:
-            results.sort(key=lambda term: (term.range.width, term.ref))
+            results.sort(key=lambda term: (term.arrival, term.ref))
             results = [*results[2:], self._add(results[1], results[0])]
         total = results[0]
         if total.weight == 1 and constant == 0:
@@ -97,7 +96,7 @@ class _SumLowering:
         if isinstance(term, PlainTerm):
             return term
         ref = self.build.table(term.index, term.contents, name=term.name)
-        return PlainTerm(ref, 1, self.build.ranges[ref])
+        return PlainTerm(ref, 1, self.build.ranges[ref], term.arrival)
 
     def _add(self, left: PlainTerm, right: PlainTerm) -> PlainTerm:
         if left.weight < 0 < right.weight:
@@ -110,4 +109,4 @@ class _SumLowering:
     def _result(self, op: Sum, sign: int) -> PlainTerm:
         ref = self.build.add(op)
         low, high = sorted(sign * end for end in self.build.ranges[ref])
-        return PlainTerm(ref, sign, Range(low, high))
+        return PlainTerm(ref, sign, Range(low, high), self.build.arrival(ref))

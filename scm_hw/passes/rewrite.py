@@ -17,6 +17,7 @@ from scm_hw.ir import (
     range_of,
     with_operands,
 )
+from scm_hw.target import delay
 
 
 class Rewriter(Builder):
@@ -29,6 +30,7 @@ class Rewriter(Builder):
         super().__init__()
         self.ranges: list[Range] = []
         self.new: list[Ref] = []
+        self._arrivals: list[float] = []
 
     @property
     def old(self) -> Ref:
@@ -39,6 +41,15 @@ class Rewriter(Builder):
         if ref == len(self.ranges):
             self.ranges.append(range_of(op, self.ranges))
         return ref
+
+    def arrival(self, ref: Ref) -> float:
+        """When a value is there if nothing is registered, in nanoseconds."""
+        while len(self._arrivals) <= ref:
+            op = self.ops[len(self._arrivals)]
+            start = max((self._arrivals[r] for r in operands(op)), default=0.0)
+            takes = delay(op, self.ranges, self.ranges[len(self._arrivals)])
+            self._arrivals.append(start + takes)
+        return self._arrivals[ref]
 
     def constant(self, value: int) -> Ref:
         return self.add(Constant(value))

@@ -3,16 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from scm_hw.ir import Range
 from scm_hw.passes.sum_terms import PlainTerm, TableTerm, Term
+from scm_hw.target import addition
 
 Chains = list[list[Term]]
 
+# Terms that arrive within this many nanoseconds of the first are there from the start.
+EARLY = 1.0
 
-def deal(terms: list[Term], max_chain: int) -> Chains:
-    """The cheapest way to deal the terms out to chains of at most `max_chain`."""
-    return min(_dealings(terms, max_chain), key=_cost)
+
+def deal(terms: list[Term], luts_per_ns: float) -> Chains:
+    """Deal the terms out to chains, weighing LUTs against time.
+
+    Terms that come late, such as the bits of the last layer, have chains of their own, so that
+    what is there from the start is added up while they are awaited.
+    """
+    first = min(term.arrival for term in terms)
+    early = [term for term in terms if term.arrival <= first + EARLY]
+    late = [term for term in terms if term.arrival > first + EARLY]
+    return min(_dealings(early, late), key=lambda chains: _cost(chains, luts_per_ns))
+
+
+def _dealings(early: list[Term], late: list[Term]) -> Iterable[Chains]:
+    for first in _cuts(early):
+        for second in _cuts(late):
+            yield first + second
+
+
+def _cuts(terms: list[Term]) -> list[Chains]:
+    """Narrow terms first, tables behind what is none and can't be absorbed."""
+    if not terms:
+        return [[]]
+    ordered = sorted(terms, key=_order)
+    counts = [n for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if n <= (len(terms) + 1) // 2]
+    return [[ordered[start::count] for start in range(count)] for count in counts or [1]]
+
+
+def _order(term: Term) -> tuple[bool, bool, int, int]:
+    size = term.range.high - term.range.low
+    if isinstance(term, PlainTerm):
+        return False, term.weight < 0, size, term.ref
+    return term.absorbed, False, size, term.index
+
+
+@dataclass
+class _Partial:
+    """A chain's end, or a sum of several."""
+
+    ready: float
+    low: int
+    high: int
+
+    @property
+    def width(self) -> int:
+        return Range(self.low, self.high).width
+
+
+def _cost(chains: Chains, luts_per_ns: float) -> float:
+    """LUTs, and time in LUTs. A sum costs a LUT for each bit of what is added to it, no more."""
+    luts, ends = 0, []
+    for chain in chains:
+        end = _Partial(0.0, 0, 0)
+        for place, term in enumerate(chain):
+            luts += term.varying_bits if isinstance(term, TableTerm) else 0
+            luts += term.range.width if place and not term.absorbed else 0
+            end.low += term.range.low
+            end.high += term.range.high
+            end.ready = max(end.ready, term.arrival) + (addition(end.width) if place else 0.0)
+        ends.append(end)
+    while len(ends) > 1:
+        ends.sort(key=lambda end: end.ready)
+        a, b, *rest = ends
+        luts += min(a.width, b.width)
+        both = _Partial(max(a.ready, b.ready), a.low + b.low, a.high + b.high)
+        both.ready += addition(both.width)
+        ends = [*rest, both]
+    return luts + luts_per_ns * ends[0].ready
 
 
 def spread(chains: Chains, constant: int) -> tuple[Chains, int]:
@@ -21,7 +90,12 @@ def spread(chains: Chains, constant: int) -> tuple[Chains, int]:
     A table has room for part of it up to the next power of two. What is left goes into the one
     table that it makes least harder to hold. Without tables, nothing is done and the growth is -1.
     """
-    places = [(c, i) for c, chain in enumerate(chains) for i, t in enumerate(chain) if _is_table(t)]
+    places = [
+        (c, i)
+        for c, chain in enumerate(chains)
+        for i, term in enumerate(chain)
+        if isinstance(term, TableTerm)
+    ]
     if not places:
         return chains, -1
     filled = [list(chain) for chain in chains]
@@ -37,10 +111,6 @@ def spread(chains: Chains, constant: int) -> tuple[Chains, int]:
     return filled, max(_table_bits(filled) - before, 0)
 
 
-def _is_table(term: Term) -> bool:
-    return isinstance(term, TableTerm)
-
-
 def _plus(term: Term, constant: int) -> TableTerm:
     assert isinstance(term, TableTerm)
     return term.plus(constant)
@@ -53,36 +123,3 @@ def _growth(term: Term, constant: int) -> int:
 
 def _table_bits(chains: Chains) -> int:
     return sum(t.varying_bits for chain in chains for t in chain if isinstance(t, TableTerm))
-
-
-def _dealings(terms: list[Term], max_chain: int) -> Iterable[Chains]:
-    """Narrow terms first, tables behind what is none and can't be absorbed."""
-    ordered = sorted(terms, key=_order)
-    fewest = max(1, -(-len(ordered) // max_chain))
-    for count in range(fewest, max(fewest, len(ordered) // 2) + 1):
-        yield [ordered[start::count] for start in range(count)]
-
-
-def _order(term: Term) -> tuple[bool, bool, int, int]:
-    size = term.range.high - term.range.low
-    if isinstance(term, PlainTerm):
-        return False, term.weight < 0, size, term.ref
-    return term.absorbed, False, size, term.index
-
-
-def _cost(chains: Chains) -> tuple[int, int]:
-    """LUTs, then length. A sum costs a LUT for each bit of what is added to it, no more."""
-    luts, ends = 0, []
-    for chain in chains:
-        for place, term in enumerate(chain):
-            if isinstance(term, TableTerm):
-                luts += term.varying_bits
-            if place and not term.absorbed:
-                luts += term.range.width
-        low = sum(term.range.low for term in chain)
-        ends.append(Range(low, sum(term.range.high for term in chain)))
-    while len(ends) > 1:
-        ends.sort(key=lambda r: r.width)
-        luts += ends[0].width
-        ends = [*ends[2:], Range(ends[0].low + ends[1].low, ends[0].high + ends[1].high)]
-    return luts, max(len(chain) for chain in chains)

@@ -7,9 +7,7 @@ from functools import cached_property
 
 from scm_hw.ir import Concat, Field, Input, Range, Ref, Table
 from scm_hw.passes.rewrite import Rewriter
-
-# Address bits of a table that an addition absorbs.
-ABSORBED_BITS = 5
+from scm_hw.target import ABSORBED_INPUTS
 
 Weighted = tuple[Ref, int]
 
@@ -21,6 +19,7 @@ class PlainTerm:
     ref: Ref
     weight: int
     range: Range
+    arrival: float
 
     absorbed = False
 
@@ -32,6 +31,7 @@ class TableTerm:
     index: Ref
     contents: tuple[int, ...]
     absorbed: bool
+    arrival: float
     name: str
 
     @cached_property
@@ -85,15 +85,16 @@ class Terms:
         else:
             # Weights of like size share a table, so that small ones stay narrow.
             ordered = sorted(self._bits, key=lambda bit: (abs(bit[1]), bit[0]))
-            starts = range(0, len(ordered), ABSORBED_BITS)
-            groups = [ordered[i : i + ABSORBED_BITS] for i in starts]
+            starts = range(0, len(ordered), ABSORBED_INPUTS)
+            groups = [ordered[i : i + ABSORBED_INPUTS] for i in starts]
         for group in groups:
             self._bit_group(group)
         return self.terms
 
     def _plain(self, ref: Ref, weight: int) -> None:
         low, high = sorted(weight * end for end in self.build.ranges[ref])
-        self.terms.append(PlainTerm(ref, weight, Range(low, high)))
+        arrival = self.build.arrival(ref)
+        self.terms.append(PlainTerm(ref, weight, Range(low, high), arrival))
 
     def _table(self, index: Ref, contents: list[int], name: str) -> None:
         """A table from 0 up; what is below moves into the constant."""
@@ -103,14 +104,16 @@ class Terms:
         self.constant += least
         # Addresses below the reach of the index never occur.
         entries = tuple(reachable[:1] * low + reachable)
-        absorbed = self.build.ranges[index].width <= ABSORBED_BITS
-        self.terms.append(TableTerm(index, tuple(v - least for v in entries), absorbed, name))
+        absorbed = self.build.ranges[index].width <= ABSORBED_INPUTS
+        contents_from_0 = tuple(v - least for v in entries)
+        arrival = self.build.arrival(index)
+        self.terms.append(TableTerm(index, contents_from_0, absorbed, arrival, name))
 
     def _multiples(self, ref: Ref, weight: int) -> None:
         """A code times a constant: five bits of the code address their multiple."""
         width = self.build.ranges[ref].width
-        for offset in range(0, width, ABSORBED_BITS):
-            bits = min(ABSORBED_BITS, width - offset)
+        for offset in range(0, width, ABSORBED_INPUTS):
+            bits = min(ABSORBED_INPUTS, width - offset)
             index = self.build.add(Field(ref, offset, bits, name=f"{self.name}.digit"))
             high = self.build.ranges[index].high
             contents = [(weight * value) << offset for value in range(high + 1)]

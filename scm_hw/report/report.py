@@ -38,6 +38,7 @@ def make_report(
         "latency_ns": plan.latency * plan.period_ns,
         "initiation_interval": plan.initiation_interval,
         "stages_ns": [round(t, 3) for t in plan.stage_ns],
+        "max_clock_mhz_modelled": round(plan.max_clock_mhz, 1),
     }
     if rows.evaluation is not None and rows.activity is not None:
         hardware = rows.outputs[: len(rows.evaluation)]

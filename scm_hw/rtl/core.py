@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from scm_hw.ir import Constant, Input, Op, Program, Ref, Sum, Table, operands, ranges
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of
-from scm_hw.schedule import Schedule, free_ops
+from scm_hw.schedule import Schedule
+from scm_hw.target import free_ops
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """When things happen and what they cost: a delay model, a cost model, and a cycle for each op."""
 
 from scm_hw.schedule.costs import Cost, by_operation, estimate
-from scm_hw.schedule.delays import free_ops
+from scm_hw.schedule.pipeline import MODES, Layout, lay_out
 from scm_hw.schedule.schedule import Schedule, schedule
 
-__all__ = ["Cost", "Schedule", "by_operation", "estimate", "free_ops", "schedule"]
+__all__ = ["MODES", "Cost", "Layout", "Schedule", "by_operation", "estimate", "lay_out", "schedule"]

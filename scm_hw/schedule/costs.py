@@ -20,8 +20,8 @@ from scm_hw.ir import (
     operands,
     ranges,
 )
-from scm_hw.schedule.delays import DSP_WIDTHS, LUT_INPUTS, free_ops
 from scm_hw.schedule.schedule import Schedule
+from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, free_ops
 
 # Multipliers below this many partial product bits stay in LUTs.
 MIN_DSP_BITS = 40

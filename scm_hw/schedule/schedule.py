@@ -8,10 +8,11 @@ ranks, one more than the last cycle.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 from scm_hw.errors import OptionError
-from scm_hw.ir import Input, Program, Ref, operands, ranges
-from scm_hw.schedule.delays import GRADE_SCALE, REGISTER, SETUP, delay, free_ops
+from scm_hw.ir import Program, Ref, operands, ranges
+from scm_hw.target import GRADE_SCALE, REGISTER, SETUP, delay, free_ops
 
 # Share of the clock period that logic may take in the model; placement has the rest.
 USABLE = 0.8
@@ -30,29 +31,51 @@ class Schedule:
     def initiation_interval(self) -> int:
         return 1
 
+    @property
+    def max_clock_mhz(self) -> float:
+        """The fastest clock that the delay model would give these stages."""
+        return 1000.0 * USABLE / (max(self.stage_ns) + SETUP)
 
-def schedule(program: Program, *, clock_mhz: float, grade: str = "1") -> Schedule:
-    """As soon as possible, as many operations to a cycle as the clock has time for."""
-    period = 1000.0 / clock_mhz
+
+def schedule(
+    program: Program, *, clock_mhz: float, grade: str = "1", shortest_stages: bool = False
+) -> Schedule:
+    """As soon as possible, as many operations to a cycle as the clock has time for.
+
+    With `shortest_stages` no more of them than the slowest operation takes by itself.
+    """
     scale = GRADE_SCALE[grade]
-    budget = period * USABLE - SETUP * scale
     known = ranges(program)
     free = free_ops(program)
+    takes = [0.0 if ref in free else delay(op, known, known[ref]) * scale for ref, op in program]
+    budget = 1000.0 / clock_mhz * USABLE - SETUP * scale
+    slowest = REGISTER * scale + max(takes, default=0.0)
+    if slowest > budget:
+        _refuse(program, takes, clock_mhz, budget / slowest)
+    if shortest_stages:
+        budget = slowest
+    return _as_soon_as_possible(program, takes, free, budget, REGISTER * scale, 1000.0 / clock_mhz)
+
+
+def _as_soon_as_possible(
+    program: Program,
+    takes: list[float],
+    free: set[Ref],
+    budget: float,
+    register: float,
+    period: float,
+) -> Schedule:
     cycle: list[int] = []
     ready: list[float] = []
     for ref, op in program:
-        takes = 0.0 if ref in free else delay(op, known, known[ref]) * scale
-        start = _latest(operands(op), cycle, ready, REGISTER * scale)
-        at, time = start[0], start[1] + takes
-        if time > budget and ref not in free:
-            at, time = at + 1, REGISTER * scale + takes
-        if time > budget and not isinstance(op, Input):
-            _refuse(op.name, time, clock_mhz, budget)
+        at, start = _latest(operands(op), cycle, ready, register)
+        if start + takes[ref] > budget and ref not in free:
+            at, start = at + 1, register
         cycle.append(at)
-        ready.append(time)
+        ready.append(start + takes[ref])
     last = max((cycle[r] for r in program.outputs), default=0)
     stages = [
-        max((t for c, t in zip(cycle, ready, strict=True) if c == stage), default=0.0)
+        max((t for c, t in zip(cycle, ready, strict=True) if c == stage), default=register)
         for stage in range(last + 1)
     ]
     cycles = tuple(None if r in free else c for r, c in enumerate(cycle))
@@ -69,9 +92,9 @@ def _latest(
     return first, max((ready[r] for r in refs if cycle[r] == first), default=register)
 
 
-def _refuse(name: str, time: float, clock_mhz: float, budget: float) -> None:
-    nearest = clock_mhz * budget / time
+def _refuse(program: Program, takes: list[float], clock_mhz: float, share: float) -> NoReturn:
+    name = program.ops[takes.index(max(takes))].name or "one operation"
     raise OptionError(
-        f"clock must be at most {nearest:.1f} MHz for {name or 'an operation'} to fit one cycle, "
+        f"clock must be at most {clock_mhz * share:.1f} MHz for {name} to fit one cycle, "
         f"not {clock_mhz:g}; lower --clock"
     )

@@ -85,7 +85,7 @@ def delay(op: Op, known: list[Range], result: Range) -> float:
         case Input() | Constant() | Field() | Concat():
             return 0.0
         case Sum():
-            return 0.0 if _is_shift(op) else LUT + CARRY + CARRY_PER_BIT * result.width + NET
+            return 0.0 if _is_shift(op) else addition(result.width)
         case Table():
             return _lut_levels(known[op.index].width) * (LUT + NET)
         case Xor():
@@ -99,6 +99,11 @@ def delay(op: Op, known: list[Range], result: Range) -> float:
         case Product():
             return _product(known[op.left].width, known[op.right].width)
     raise AssertionError(f"{op} must be lowered before it is timed")
+
+
+def addition(width: int) -> float:
+    """A LUT, a carry chain of that many bits, and the net behind it."""
+    return LUT + CARRY + CARRY_PER_BIT * width + NET
 
 
 def _lut_levels(inputs: int) -> int:
@@ -117,7 +122,7 @@ def _comparison(width: int, bits_per_lut: int) -> float:
     """With a constant two LUT levels reach 12 bits; beyond that, and between values, a carry."""
     if bits_per_lut == 2 and width <= 2 * LUT_INPUTS:
         return (1 if width <= LUT_INPUTS else 2) * (LUT + NET)
-    return LUT + CARRY + CARRY_PER_BIT * width + NET
+    return addition(width)
 
 
 def _product(left: int, right: int) -> float:

@@ -1,0 +1,126 @@
+"""A node that sees little becomes a table of what it sees.
+
+A comparison of a sum that depends on no more than six bits is one LUT. One that adds two tables,
+`f(a) + g(b) >= t`, can't tell all values of `f` apart: two of them are the same to it unless some
+value of `g` makes the difference. So each table is reduced to the classes that the threshold tells
+apart, often eight or fewer, and the node is a table of two class numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scm_hw.ir import AtLeast, Concat, Op, Program, Ref, Sum, Table
+from scm_hw.passes.rewrite import Rewriter, rewrite
+from scm_hw.target import LUT_INPUTS
+
+
+def node_tables(program: Program) -> Program:
+    """Replace comparisons of small sums by tables wherever that takes fewer LUTs."""
+    uses = program.uses()
+
+    def visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
+        if not isinstance(op, AtLeast) or uses[op.value] != 1:
+            return None
+        source = build.ops[refs[0]]
+        if not isinstance(source, Sum):
+            return None
+        bound = op.bound - source.constant
+        terms = [_term(build, r, w) for r, w in zip(source.operands, source.weights, strict=True)]
+        if sum(term.bits for term in terms) <= LUT_INPUTS:
+            return _one_table(build, terms, bound, op.name)
+        if len(terms) == 2 and all(w == 1 for w in source.weights):
+            return _two_tables(build, terms[0], terms[1], bound, op.name)
+        return None
+
+    return rewrite(program, visit)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """What a term of a sum adds at each value of the bits that it depends on."""
+
+    index: Ref
+    bits: int
+    values: tuple[int, ...]
+
+
+def _term(build: Rewriter, ref: Ref, weight: int) -> _Term:
+    op = build.ops[ref]
+    index, contents = ref, None
+    if isinstance(op, Table):
+        index, contents = op.index, op.contents
+    low, high = build.ranges[index]
+    bits = build.ranges[index].width
+    # Signed values, and those of many bits, never get as far as a table.
+    if low < 0 or bits > 2 * LUT_INPUTS:
+        return _Term(index, 2 * LUT_INPUTS + 1, ())
+    addresses = range(high + 1)
+    return _Term(index, bits, tuple(weight * (contents[a] if contents else a) for a in addresses))
+
+
+def _one_table(build: Rewriter, terms: list[_Term], bound: int, name: str) -> Ref:
+    sums = [0]
+    for term in terms:
+        padded = _padded(term.values, 1 << term.bits)
+        sums = [value + below for value in padded for below in sums]
+    index = _joined(build, [term.index for term in terms], name)
+    bits = tuple(int(total >= bound) for total in sums)
+    return build.table(index, bits[: build.ranges[index].high + 1], name=name)
+
+
+def _two_tables(build: Rewriter, a: _Term, b: _Term, bound: int, name: str) -> Ref | None:
+    if not a.values or not b.values:
+        return None
+    class_a, class_b = _classes(a.values, b.values, bound), _classes(b.values, a.values, bound)
+    if not any(class_a):
+        bits = tuple(int(a.values[0] + y >= bound) for y in b.values)
+        return build.table(b.index, bits, name=name)
+    coded = _width(class_a) + _width(class_b)
+    cost = coded + _luts(coded)
+    if cost >= _adder_cost(a, b):
+        return None
+    left = build.table(a.index, class_a, name=f"{name}.class_a")
+    right = build.table(b.index, class_b, name=f"{name}.class_b")
+    index = _joined(build, [left, right], name)
+    contents = []
+    for q in range(1 << build.ranges[right].width):
+        for p in range(1 << build.ranges[left].width):
+            x = a.values[class_a.index(min(p, max(class_a)))]
+            y = b.values[class_b.index(min(q, max(class_b)))]
+            contents.append(int(x + y >= bound))
+    return build.table(index, tuple(contents[: build.ranges[index].high + 1]), name=name)
+
+
+def _classes(mine: tuple[int, ...], other: tuple[int, ...], bound: int) -> tuple[int, ...]:
+    """A number for each of my values, equal where no value of the other tells them apart."""
+    distinct = sorted(set(other))
+    reached = [sum(value + y >= bound for y in distinct) for value in mine]
+    rank = {count: number for number, count in enumerate(sorted(set(reached)))}
+    return tuple(rank[count] for count in reached)
+
+
+def _width(classes: tuple[int, ...]) -> int:
+    return max(classes).bit_length()
+
+
+def _luts(inputs: int) -> int:
+    return 1 << max(inputs - LUT_INPUTS, 0)
+
+
+def _adder_cost(a: _Term, b: _Term) -> int:
+    """The alternative: one table, the other absorbed by an addition, and a comparison."""
+    spans = [max(t.values) - min(t.values) for t in (a, b)]
+    return sum(span.bit_length() for span in spans) + 1
+
+
+def _joined(build: Rewriter, refs: list[Ref], name: str) -> Ref:
+    if len(refs) == 1:
+        return refs[0]
+    widths = tuple(build.ranges[r].width for r in refs)
+    return build.add(Concat(tuple(refs), widths, name=f"{name}.seen"))
+
+
+def _padded(values: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Addresses beyond the last value never occur."""
+    return values + values[-1:] * (size - len(values))

@@ -1,0 +1,71 @@
+"""How a program is laid out in time: short sums cost LUTs, long ones cost cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scm_hw.errors import OptionError
+from scm_hw.ir import Program, verify
+from scm_hw.passes import lower_sums
+from scm_hw.schedule.costs import estimate
+from scm_hw.schedule.schedule import Schedule, schedule
+
+MODES = ("min-latency", "balanced", "max-clock")
+# What a nanosecond may cost in each sum; the finished layouts decide which of them was right.
+LUTS_PER_NS = (0.0, 1.0, 3.0, 10.0, 30.0, 1000.0)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way to lay the program out."""
+
+    program: Program
+    schedule: Schedule
+    luts: int
+
+
+def lay_out(
+    program: Program,
+    *,
+    clock_mhz: float,
+    grade: str = "1",
+    mode: str = "balanced",
+    latency: int | None = None,
+) -> Layout:
+    """Lower the sums of a program and give every operation its cycle.
+
+    `min-latency` takes the fewest cycles; `balanced` the smallest product of LUTs and cycles;
+    `max-clock` keeps every stage as short as one operation. With `latency`, the smallest layout
+    that takes no more cycles than that.
+    """
+    if mode not in MODES:
+        raise OptionError(f"pipeline must be one of {', '.join(MODES)}, not {mode!r}")
+    found = _layouts(program, clock_mhz, grade, mode == "max-clock")
+    if latency is not None:
+        return _within(found, latency, clock_mhz)
+    if mode == "min-latency":
+        return min(found, key=lambda layout: (layout.schedule.latency, layout.luts))
+    return min(found, key=lambda layout: layout.luts * layout.schedule.latency)
+
+
+def _layouts(program: Program, clock_mhz: float, grade: str, shortest_stages: bool) -> list[Layout]:
+    found: dict[Program, Layout] = {}
+    for rate in LUTS_PER_NS:
+        lowered = lower_sums(program, rate)
+        if lowered in found:
+            continue
+        verify(lowered)
+        plan = schedule(lowered, clock_mhz=clock_mhz, grade=grade, shortest_stages=shortest_stages)
+        found[lowered] = Layout(lowered, plan, estimate(lowered, plan).lut)
+    return list(found.values())
+
+
+def _within(found: list[Layout], latency: int, clock_mhz: float) -> Layout:
+    fewest = min(layout.schedule.latency for layout in found)
+    if latency < fewest:
+        raise OptionError(
+            f"latency must be at least {fewest} cycles at {clock_mhz:g} MHz for this model, "
+            f"not {latency}; allow more cycles or lower --clock"
+        )
+    fitting = [layout for layout in found if layout.schedule.latency <= latency]
+    return min(fitting, key=lambda layout: (layout.luts, layout.schedule.latency))

@@ -1,0 +1,25 @@
+"""What logic costs on the target: the delays of 7-series cells and nets."""
+
+from scm_hw.target.delays import (
+    ABSORBED_INPUTS,
+    DSP_WIDTHS,
+    GRADE_SCALE,
+    LUT_INPUTS,
+    REGISTER,
+    SETUP,
+    addition,
+    delay,
+    free_ops,
+)
+
+__all__ = [
+    "ABSORBED_INPUTS",
+    "DSP_WIDTHS",
+    "GRADE_SCALE",
+    "LUT_INPUTS",
+    "REGISTER",
+    "SETUP",
+    "addition",
+    "delay",
+    "free_ops",
+]
