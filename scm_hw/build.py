@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -24,6 +25,8 @@ from scm_hw.report.synthesis import Resources, fits, synthesise
 from scm_hw.rows import CheckRows, check_rows, read_csv
 
 DEFAULT_OUT = Path("rtl_out")
+# Every build has it, and hardly another folder: what may be replaced is told by it.
+DIGEST = "digest.txt"
 # Left for placement and routing, which do poorly in a full device.
 USABLE_SHARE = 0.8
 
@@ -94,11 +97,14 @@ def build(
     fits(_estimated(design), board.device, USABLE_SHARE)
     own = read_csv(design.model, how.data) if how.data else None
     rows = check_rows(design, own or design.model.evaluation)
-    with replacing(target) as folder, tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch:
+    with (
+        replacing(target, DIGEST) as folder,
+        tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch,
+    ):
         workdir = Path(scratch)
         tell("writing Verilog")
         write_files(folder, _files(design, rows))
-        failure = target.with_name(target.name + ".failed")
+        failure = Path(f"{os.path.realpath(target)}.failed")
         simulations = prove(design, rows, how.simulators, workdir, failure, tell)
         if how.simulators:
             prove_files(folder, design, workdir, tell)
@@ -132,5 +138,5 @@ def _files(design: Design, rows: CheckRows) -> dict[str, str]:
 def _report_files(report: dict[str, Any]) -> dict[str, str]:
     return {
         "report.json": json.dumps(report, indent=2) + "\n",
-        "digest.txt": report["digest"] + "\n",
+        DIGEST: report["digest"] + "\n",
     }

@@ -13,20 +13,23 @@ from scm_hw.errors import OptionError
 
 
 @contextlib.contextmanager
-def replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path, marker: str) -> Iterator[Path]:
     """A folder to write into; on success it takes the place of `target`, otherwise it goes away.
 
-    What stood there before is only removed once the new folder has its name.
+    What stood there before is only removed once the new folder has its name, and only if it is ours
+    to remove: it is empty, or holds a file called `marker`.
     """
-    if target.exists() and not target.is_dir():
-        raise OptionError(f"output {target} must be a folder; a file of that name is in the way")
-    parent = target.parent
+    # The folder itself where a link is named: the link stays.
+    target = Path(os.path.realpath(target))
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".new", dir=parent))
+        _check_replaceable(target, marker)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(
+            tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+        )
     except OSError as error:
         raise OptionError(
-            f"output folder {parent} can't be written ({error.strerror}); choose another with --out"
+            f"output folder {target} can't be written ({error.strerror}); choose another with --out"
         ) from None
     try:
         scratch.chmod(0o755)
@@ -36,15 +39,34 @@ def replacing(target: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def _check_replaceable(target: Path, marker: str) -> None:
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise OptionError(f"output {target} must be a folder; a file of that name is in the way")
+    if Path.cwd().is_relative_to(target):
+        raise OptionError(
+            f"output {target} must not be the current folder or hold it; choose another with --out"
+        )
+    if any(target.iterdir()) and not (target / marker).exists():
+        raise OptionError(
+            f"output {target} must be new, empty or an earlier build, not a folder of other files; "
+            "choose another with --out"
+        )
+
+
 def _swap(scratch: Path, target: Path) -> None:
+    """Put `scratch` in the place of `target`, or leave `target` as it was."""
     old = scratch.with_suffix(".old")
-    with contextlib.suppress(FileNotFoundError):
-        os.rename(target, old)
     try:
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(target, old)
         os.rename(scratch, target)
-    except OSError as error:
-        with contextlib.suppress(OSError):
+    except BaseException as error:
+        if old.exists() and not target.exists():
             os.rename(old, target)
+        if not isinstance(error, OSError):
+            raise
         raise OptionError(f"output folder {target} can't be replaced ({error.strerror})") from None
     shutil.rmtree(old, ignore_errors=True)
 
