@@ -30,10 +30,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted: nothing was written, an earlier build is untouched", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone; without this, Python complains once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         return BROKEN_PIPE
+    except OSError as error:
+        print(f"error: {error}; make room, or choose another folder", file=sys.stderr)
+        _forget_stdout()
+        return FAILED
     return 0
+
+
+def _forget_stdout() -> None:
+    """Nobody takes what is left of it, and Python would complain once more when it closes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

@@ -138,7 +138,7 @@ def _sim(args: argparse.Namespace) -> None:
         evaluation = read_csv(design.model, args.data) if args.data else design.model.evaluation
         rows = check_rows(design, evaluation)
         progress.tell(f"simulating in {args.simulator}")
-        args.workdir.mkdir(parents=True, exist_ok=True)
+        _make_workdir(args.workdir)
         result = simulate(
             design, rows, args.simulator, args.workdir, waves=args.waves, seed=args.seed
         )
@@ -153,6 +153,16 @@ def _sim(args: argparse.Namespace) -> None:
     )
     if result.waveform is not None:
         print(f"waveform: {result.waveform}")
+
+
+def _make_workdir(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(
+            f"work folder {folder} can't be written ({error.strerror}); choose another with "
+            "--workdir"
+        ) from None
 
 
 def _show(args: argparse.Namespace) -> None:

@@ -51,9 +51,15 @@ class Progress:
         self.step = ""
 
 
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        # Rich would leave the program from here, with another exit code than `print`.
+        raise BrokenPipeError
+
+
 def _console() -> Console:
     # A pipe has no width of its own; tables must not be folded in it.
-    return Console() if sys.stdout.isatty() else Console(width=110, highlight=False)
+    return _Output() if sys.stdout.isatty() else _Output(width=110, highlight=False)
 
 
 def show_build(build: Build) -> None:
