@@ -112,6 +112,9 @@ class _LevelTables:
     def _level(self, code: Ref, bits: list[Ref]) -> Level | None:
         source = self.program.ops[code]
         assert isinstance(source, Input)
+        # A level is a field of a code; other inputs don't begin at 0 and end at all ones.
+        if source.low or source.high & (source.high + 1):
+            return None
         input_bits = source.high.bit_length()
         lowest = min(self._lowest_bit(ref, input_bits) for ref in bits)
         width = input_bits - lowest
