@@ -1,0 +1,166 @@
+"""Rows for the checks: packing, corners, random codes, and rows from a CSV file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scm_hw import boards
+from scm_hw.design import Design, compile_model
+from scm_hw.errors import OptionError
+from scm_hw.interp import interpret
+from scm_hw.load import Model
+from scm_hw.rows import MAX_CORNER_ROWS, RANDOM_ROWS, check_rows, pack, read_csv, unpack
+from tests.hw import oracle
+from tests.hw.commands import SMALL, write_csv
+from tests.support import model_arrays, random_model
+
+
+def small_design(**options: object) -> Design:
+    return compile_model(random_model(1, **(SMALL | options)), boards.get("arty-a7"))
+
+
+columns = st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=5)
+
+
+@given(columns, st.randoms(use_true_random=False))
+def test_unpack_is_the_reverse_of_pack(formats: list[tuple[int, bool]], random: object) -> None:
+    widths, signed = [w for w, _ in formats], [s for _, s in formats]
+    ends = [(-(1 << (w - 1)), (1 << (w - 1)) - 1) if s else (0, (1 << w) - 1) for w, s in formats]
+    rows = [[random.randint(*end) for end in ends] for _ in range(4)]
+    rows += [[low for low, _ in ends], [high for _, high in ends]]
+    words = pack(np.array(rows, dtype=np.int64), widths)
+    assert all(0 <= word < 1 << sum(widths) for word in words)
+    np.testing.assert_array_equal(unpack(words, widths, signed), rows)
+
+
+def test_the_first_column_is_in_the_lowest_bits() -> None:
+    assert pack(np.array([[1, 2, -1], [15, 0, 0]]), [4, 3, 2]) == [0b11_010_0001, 0b00_000_1111]
+    assert unpack([0b11_010_0001], [4, 3, 2], [False, False, True]).tolist() == [[1, 2, -1]]
+    assert unpack([], [4, 3], [False, True]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("mechanism", ["none", "external"])
+def test_corners_and_random_rows_stay_within_and_reach_the_ends(mechanism: str) -> None:
+    design = small_design(mechanism=mechanism)
+    rows = check_rows(design, None)
+    low = np.array([r.low for r in design.input_ranges])
+    high = np.array([r.high for r in design.input_ranges])
+    corners = rows.inputs[: 2 + 2 * len(low)]
+    assert len(rows.inputs) == len(corners) + RANDOM_ROWS
+    assert ((low <= rows.inputs) & (rows.inputs <= high)).all()
+    expected = {tuple(low), tuple(high)}
+    for i in range(len(low)):
+        expected |= {(*low[:i], high[i], *low[i + 1 :]), (*high[:i], low[i], *high[i + 1 :])}
+    assert {tuple(row) for row in corners} == expected
+    spread = rows.inputs[len(corners) :]
+    assert (spread.max(axis=0) - spread.min(axis=0) > 0.8 * (high - low)).all()
+
+
+def test_corners_of_many_inputs_are_bounded() -> None:
+    rows = check_rows(small_design(features=30), None)
+    assert len(rows.inputs) == MAX_CORNER_ROWS + RANDOM_ROWS
+
+
+@pytest.mark.parametrize("mechanism", ["none", "external"])
+def test_evaluation_rows_come_first_and_are_exact(mechanism: str) -> None:
+    design = small_design(mechanism=mechanism)
+    rows = check_rows(design, design.model.evaluation)
+    assert len(rows.inputs) == 10 + 2 + 2 * len(design.input_ranges) + RANDOM_ROWS
+    arrays = model_arrays(1, **(SMALL | {"mechanism": mechanism}))
+    codes = [oracle.code_of(arrays, row) for row in arrays["eval_inputs"]]
+    np.testing.assert_array_equal(rows.inputs[:10, :2], codes)
+    np.testing.assert_array_equal(rows.outputs, interpret(design.meaning, rows.inputs))
+    np.testing.assert_array_equal(rows.outputs, interpret(design.program, rows.inputs))
+
+
+def test_vectors_are_the_rows_packed() -> None:
+    design = small_design(outputs=2)
+    rows = check_rows(design, design.model.evaluation)
+    vectors = rows.vectors(design)
+    assert (len(vectors), vectors.in_width) == (len(rows.inputs), 8)
+    widths = [r.width for r in design.output_ranges]
+    signed = [r.signed for r in design.output_ranges]
+    np.testing.assert_array_equal(unpack(vectors.inputs, [4, 4], [False] * 2), rows.inputs)
+    np.testing.assert_array_equal(unpack(vectors.outputs, widths, signed), rows.outputs)
+
+
+@pytest.fixture
+def regression() -> Model:
+    return random_model(1, **SMALL)
+
+
+@pytest.fixture
+def classifier() -> Model:
+    return random_model(1, **(SMALL | {"task": "classification", "outputs": 3}))
+
+
+def test_columns_are_found_by_name(tmp_path: Path, regression: Model) -> None:
+    header = ["y0", "note", "x1", "x0"]
+    path = write_csv(tmp_path / "d.csv", header, [[0.5, "a", 2, -1e-3], [1, "b", 4, 3]])
+    found = read_csv(regression, path)
+    np.testing.assert_array_equal(found.inputs, [[-1e-3, 2], [3, 4]])
+    np.testing.assert_array_equal(found.targets, [[0.5], [1]])
+    assert found.mechanism is None
+
+
+def test_a_byte_order_mark_and_crlf_do_no_harm(tmp_path: Path, regression: Model) -> None:
+    (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbfx0,x1,y0\r\n1,2,3\r\n")
+    np.testing.assert_array_equal(read_csv(regression, tmp_path / "d.csv").inputs, [[1, 2]])
+
+
+def test_an_external_mechanism_has_columns_of_its_own(tmp_path: Path) -> None:
+    model = random_model(1, **(SMALL | {"mechanism": "external"}))
+    path = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0", "P0_y0"], [[1, 2, 3, 4]])
+    np.testing.assert_array_equal(read_csv(model, path).mechanism, [[4]])
+    write_csv(path, ["x0", "x1", "y0"], [[1, 2, 3]])
+    with pytest.raises(OptionError, match="must have a column 'P0_y0'; it has x0, x1, y0"):
+        read_csv(model, path)
+
+
+@pytest.mark.parametrize("header", [["x0", "kind", "x1"], ["x0", "class", "x1", "other"]])
+def test_the_class_column_is_class_or_the_only_one_left(
+    tmp_path: Path, classifier: Model, header: list[str]
+) -> None:
+    rows = [[1, "class 2", 3, 4], [1, "class 0", 3, 4]]
+    path = write_csv(tmp_path / "d.csv", header, [row[: len(header)] for row in rows])
+    np.testing.assert_array_equal(read_csv(classifier, path).targets, [2, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x0,x1\n1,2\n", "must have a column 'y0'; it has x0, x1"),
+        ("x0,x1,y0\n", "must have a header and at least one row"),
+        ("", "must have a header and at least one row"),
+        ("x0,x1,y0\n1,2,3\n1,two,3\n", "column 'x1' must be a finite number, not 'two'"),
+        ("x0,x1,y0\n1,nan,3\n", "line 2 of .*, column 'x1' must be a finite number, not 'nan'"),
+        ("x0,x1,y0\n1,,3\n", "column 'x1' must be a finite number, not ''"),
+        ("x0,x1,y0\n1,2,3\n1,2\n", "line 3 of .* must have 3 values, not 2"),
+    ],
+)
+def test_a_bad_table_says_where(tmp_path: Path, regression: Model, text: str, message: str) -> None:
+    (tmp_path / "d.csv").write_text(text)
+    with pytest.raises(OptionError, match=message):
+        read_csv(regression, tmp_path / "d.csv")
+
+
+def test_an_unknown_class_says_where(tmp_path: Path, classifier: Model) -> None:
+    path = write_csv(tmp_path / "d.csv", ["x0", "x1", "class"], [[1, 2, "class 1"], [1, 2, "cat"]])
+    with pytest.raises(OptionError, match=r"line 3 of .*'class' must be one of the model's"):
+        read_csv(classifier, path)
+
+
+@pytest.mark.parametrize("content", [None, b"x0,x1,y0\n\xff\xfe,1,2\n"])
+def test_a_file_that_cannot_be_read_is_one_line(
+    tmp_path: Path, regression: Model, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "d.csv").write_bytes(content)
+    with pytest.raises(OptionError, match=re.escape(f"data file {tmp_path / 'd.csv'} can't be")):
+        read_csv(regression, tmp_path / "d.csv")
