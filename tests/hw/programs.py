@@ -33,6 +33,7 @@ from scm_hw.ir import (
 EXHAUSTIVE = 1 << 12
 # Random values stay narrow enough for any operation on two of them.
 WIDEST = 24
+LAID_OUT = (Sum, Product, Argmax, Select)
 
 
 def rows_for(program: Program, count: int = 200, seed: int = 0) -> NDArray[np.int64]:
@@ -55,8 +56,12 @@ def _with_corners(column: NDArray[np.int64], span: range) -> NDArray[np.int64]:
     return np.concatenate([ends, rng.choice(ends, 8), column])
 
 
-def random_program(random: Random, size: int = 14) -> Program:
-    """A valid program of two or three inputs and about `size` operations of all kinds."""
+def random_program(random: Random, size: int = 14, *, like_a_model: bool = False) -> Program:
+    """A valid program of two or three inputs and about `size` operations of all kinds.
+
+    As in the program of a model, bits and fields are not taken of sums, products and classes if it
+    is to be `like_a_model`: those may be laid out so that less is known of their range.
+    """
     ops: list[Op] = []
     known: list[Range] = []
 
@@ -71,14 +76,16 @@ def random_program(random: Random, size: int = 14) -> Program:
         add(Input(position, low, low + random.choice([1, 3, 7, 12]), name=f"i{position}"))
     inputs = tuple(range(len(ops)))
     for _ in range(size):
-        add(_random_op(random, known))
+        kept = [r for r in range(len(ops)) if not (like_a_model and isinstance(ops[r], LAID_OUT))]
+        add(_random_op(random, known, kept))
     outputs = tuple(random.randrange(len(ops)) for _ in range(random.randint(1, 3)))
     return Program(tuple(ops), inputs, (len(ops) - 1, *outputs))
 
 
-def _random_op(random: Random, known: list[Range]) -> Op:
+def _random_op(random: Random, known: list[Range], fixed: list[Ref]) -> Op:
+    """Unsigned operands are taken from those whose range is `fixed`."""
     refs = range(len(known))
-    whole = [r for r in refs if known[r].low >= 0]
+    whole = [r for r in fixed if known[r].low >= 0]
     bits = [r for r in whole if known[r].high <= 1]
     short = [r for r in whole if known[r].high < 64]
     kind = random.choice(["sum", "sum", "threshold", "pair", "constant", "argmax", "whole"])
