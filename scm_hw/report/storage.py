@@ -12,21 +12,20 @@ REAL_BITS = 64
 
 
 def weights(model: Model) -> dict[str, Any]:
-    """Weights of a machine on real inputs, and the signs that hardware keeps instead.
+    """Weights of the same machine with real numbers, and the signs that hardware keeps instead.
 
     A feature coded in `b` bits has `b` signs for each node where the real machine has one weight.
-    Absent connections of selective nodes count nowhere.
+    Connections that selective nodes leave out have no sign; the real machine has them all.
     """
     real = hardware = 0
     bits = np.array(model.encoder.bits or (1,) * len(model.features))
     for number, layer in enumerate(model.layers):
         groups = bits if number == 0 else np.ones(model.layers[number - 1].nodes, dtype=np.int64)
-        mask = layer.mask if layer.mask is not None else np.ones((layer.nodes, len(groups)), bool)
-        real += int(mask.sum())
-        hardware += int((mask * groups).sum())
-    reduction = 1 - hardware / (REAL_BITS * real) if real else 0.0
+        real += layer.nodes * len(groups)
+        present = groups.sum() * layer.nodes if layer.mask is None else (layer.mask * groups).sum()
+        hardware += int(present)
     return {
         "real": {"count": real, "bits": REAL_BITS * real},
         "hardware": {"count": hardware, "bits": hardware},
-        "reduction": reduction,
+        "reduction": 1 - hardware / (REAL_BITS * real) if real else 0.0,
     }

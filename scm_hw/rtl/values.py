@@ -46,7 +46,7 @@ def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index:
     """
     width = len(target)
     # Above the places where entries differ, one of them says it all.
-    varying = min(_highest_difference(table.contents), width)
+    varying = _differing_places(table.contents, width)
     plain = Signal(target.shape(), name=f"{target.name}_left")
     inverse = Signal(width, name=f"{target.name}_inverse")
     propagate = Signal(varying, name=f"{target.name}_xor")
@@ -63,9 +63,10 @@ def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index:
     m.d.comb += target.eq(difference[1:])
 
 
-def _highest_difference(contents: tuple[int, ...]) -> int:
-    """How many low bits it takes to tell the entries apart."""
-    return max((entry ^ contents[0]).bit_length() for entry in contents)
+def _differing_places(contents: tuple[int, ...], width: int) -> int:
+    """How many low places, of `width`, it takes to tell the entries apart."""
+    mask = (1 << width) - 1
+    return max(((entry ^ contents[0]) & mask).bit_length() for entry in contents)
 
 
 def _drive_table(m: Module, target: Signal, op: Table, index: Value) -> None:
