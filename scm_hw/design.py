@@ -26,6 +26,7 @@ from scm_hw.passes import optimise
 from scm_hw.rtl import ScmCore
 from scm_hw.schedule import Cost, Schedule, estimate, lay_out
 from scm_hw.simulate import Probe
+from scm_hw.target import GRADE_SCALE
 
 CORE = "scm_core"
 # What decides the bytes of a design besides the model and the options.
@@ -109,6 +110,16 @@ class Design:
         ]
 
 
+def speed_grade(part: str) -> str:
+    """The grade that decides delays: 1, 2 or 3, with L for the low voltage.
+
+    Other letters of the name are for the temperature.
+    """
+    speed = part.rsplit("-", 1)[-1]
+    low_power = speed[0] + "L"
+    return low_power if "L" in speed and low_power in GRADE_SCALE else speed[0]
+
+
 def compile_model(
     model: Model, board: Board, options: Options | None = None, *, model_digest: str = ""
 ) -> Design:
@@ -121,7 +132,7 @@ def compile_model(
     layout = lay_out(
         optimise(meaning),
         clock_mhz=options.clock_mhz or board.clock_mhz,
-        grade=board.part.rsplit("-", 1)[-1],
+        grade=speed_grade(board.part),
         mode=options.pipeline,
         latency=options.latency,
     )
