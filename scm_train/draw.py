@@ -36,12 +36,12 @@ class Candidates:
 
     def pick(self, index: int) -> Candidates:
         """One candidate, as a batch of one."""
-        one = slice(index, index + 1)
-        return Candidates(
-            self.weights[one].copy(),
-            None if self.mask is None else self.mask[one].copy(),
-            self.biases[one].copy(),
-        )
+        return self.subset(np.array([index]))
+
+    def subset(self, which: NDArray[np.intp]) -> Candidates:
+        """Some of the candidates, copied."""
+        mask = None if self.mask is None else self.mask[which]
+        return Candidates(self.weights[which], mask, self.biases[which])
 
 
 class CandidateDraw:

@@ -147,7 +147,7 @@ class _Growth:
 
     @property
     def finished(self) -> bool:
-        return self._train_rmse() <= max(self.settings.tolerance, EXACT_FIT)
+        return self.readout.rmse <= max(self.settings.tolerance, EXACT_FIT)
 
     def add_layer(self, number: int) -> bool:
         """Grow one layer; False if it stayed empty, and with it all that would follow."""
@@ -191,7 +191,7 @@ class _Growth:
             self.readout.add(found.h, shadow_h)
             self.side.stores[-1].append(found.h)
         self._nodes[-1].append((found.node, found.lambda_))
-        train_rmse, validation_rmse = self._train_rmse(), self._validation_rmse()
+        train_rmse, validation_rmse = self.readout.rmse, self._validation_rmse()
         self.history.add_node(number + 1, found.lambda_, found.r, train_rmse, validation_rmse)
         self._report(len(self.readout), number + 1, train_rmse, validation_rmse)
         return True
@@ -244,15 +244,13 @@ class _Growth:
         side = self.validation
         if side is None:
             return float(RIDGES[1])
-        tried = [
-            _rmse(self._residual(side, ridge_solution(factor, moments, ridge * self.side.count)))
-            for ridge in RIDGES
-        ]
+        readouts = [ridge_solution(factor, moments, ridge * self.side.count) for ridge in RIDGES]
+        tried = self._rmse(side, np.stack(readouts))
         return float(RIDGES[int(np.argmin(tried))])
 
     def errors(self, readout: Floats) -> tuple[float, float]:
         """Training and validation RMSE with the final readout."""
-        found = [_rmse(self._residual(side, readout)) for side in self._sides()]
+        found = [float(self._rmse(side, readout[None])[0]) for side in self._sides()]
         return found[0], found[1] if self.validation is not None else float("nan")
 
     def layers(self) -> tuple[Layer, ...]:
@@ -262,20 +260,21 @@ class _Growth:
             for nodes, store in zip(self._nodes, self.side.stores, strict=True)
         )
 
-    def _residual(self, side: _Side, readout: Floats) -> Floats:
-        parts = self._map(
-            lambda rows: side.targets[rows] - side.hidden(rows) @ readout, side.count, CHUNK_ROWS
-        )
-        return np.concatenate(parts)
+    def _rmse(self, side: _Side, readouts: Floats) -> Floats:
+        """The error of each of several readouts (number, nodes, outputs)."""
+
+        def on(rows: slice) -> Floats:
+            error = side.targets[rows] - side.hidden(rows) @ readouts
+            return np.einsum("kiq,kiq->k", error, error)
+
+        parts = self._map(on, side.count, CHUNK_ROWS)
+        return np.sqrt(np.sum(parts, axis=0) / side.targets.size)
 
     def _sides(self) -> list[_Side]:
         return [self.side] if self.validation is None else [self.side, self.validation]
 
-    def _train_rmse(self) -> float:
-        return _rmse(self.readout.residual)
-
     def _validation_rmse(self) -> float:
-        return float("nan") if self.readout.shadow is None else _rmse(self.readout.shadow.residual)
+        return float("nan") if self.readout.shadow is None else self.readout.shadow.rmse
 
 
 def _linear_part(part: Part, settings: Settings, chunk_map: ChunkMap) -> LinearPart:
@@ -313,10 +312,6 @@ def _as_layer(nodes: list[tuple[Candidates, float]], activation: str) -> Layer:
         activation=activation,
         mask=mask,
     )
-
-
-def _rmse(residual: Floats) -> float:
-    return float(np.sqrt(np.mean(np.square(residual))))
 
 
 def _gain(before: float, after: float) -> float:

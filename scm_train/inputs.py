@@ -24,15 +24,17 @@ __all__ = ["DirectInputs", "LayerInputs", "LevelInputs", "NodeInputs", "Rows", "
 
 #: Rows that are encoded or scaled at a time.
 CHUNK = 65536
-#: Scaled inputs are kept up to this size, and computed anew for every chunk beyond it.
-CACHE_BYTES = 128 << 20
+#: Scaled inputs are kept up to this size in either precision, and computed anew for every chunk
+#: beyond it.
+CACHE_BYTES = 512 << 20
 #: Features are tabulated together up to this number of joint levels: a table of so many entries for
 #: a hundred candidates still fits a core's own cache.
 JOINT_LEVELS = 1024
 #: A feature of more levels than this is cheaper to encode than to tabulate.
 MOST_LEVELS = 4096
 
-#: ``H W^T`` (rows in the slice, candidates) of some candidates, as a function of the rows.
+#: ``H W^T + b`` (rows in the slice, candidates) of some candidates, as a function of the rows. The
+#: array belongs to the caller, in whichever memory order suited its making.
 Sums = Callable[[slice], NDArray]
 
 
@@ -68,31 +70,50 @@ class LayerInputs(Protocol):
     #: Whether every input is an integer, so that sums of signed inputs are exact in float32.
     integer: bool
 
-    def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
-        """Prepare ``H W^T`` of ``weights`` (candidates, inputs), no less exact than ``dtype``."""
+    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
+        """Prepare ``H W^T + b`` of ``weights`` (candidates, inputs) and ``biases`` (candidates,).
+
+        It is no less exact than ``dtype``; a whole-number ``dtype`` needs whole numbers throughout.
+        """
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         """The inputs (len(indices), inputs) on chosen rows."""
 
 
 class _ChunkCache:
-    """A matrix by chunks of rows, kept where it is small and computed anew where it is not."""
+    """A matrix by chunks of rows, kept where it is small and computed anew where it is not.
+
+    In float32 it has one more column, of ones, so that a product adds the biases as well; in
+    float64 the sum is taken first and the bias added last, as the machine does it.
+    """
 
     def __init__(self, chunk: Callable[[slice, DTypeLike], NDArray], rows: int, columns: int):
         self._chunk = chunk
-        self._kept: dict[np.dtype, NDArray] = {}
-        if rows * columns * 8 <= CACHE_BYTES:
-            exact = np.ascontiguousarray(chunk(slice(0, rows), np.float64))
-            self._kept = {exact.dtype: exact, np.dtype(np.float32): exact.astype(np.float32)}
+        self._kept: dict[type, NDArray] = {}
+        for dtype, height in ((np.float32, columns + 1), (np.float64, columns)):
+            if rows * height * np.dtype(dtype).itemsize <= CACHE_BYTES:
+                self._kept[dtype] = kept = np.ones((height, rows), dtype=dtype)
+                for part in row_chunks(rows, CHUNK):
+                    kept[:columns, part] = chunk(part, dtype).T
 
-    def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
+    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
+        if np.dtype(dtype) == np.float64:
+            exact = weights.astype(np.float64)
+            return lambda rows: (exact @ self._columns(rows) + biases[:, None]).T
         # Sums of signed bits are exact in float32, too.
-        dtype = np.dtype(dtype if np.issubdtype(dtype, np.floating) else np.float32)
-        columns = np.ascontiguousarray(weights.T, dtype=dtype)
-        if dtype in self._kept:
-            kept = self._kept[dtype]
-            return lambda rows: kept[rows] @ columns
-        return lambda rows: self._chunk(rows, dtype) @ columns
+        signs = np.column_stack([weights, biases]).astype(np.float32)
+        return lambda rows: (signs @ self._columns_and_ones(rows)).T
+
+    def _columns(self, rows: slice) -> NDArray[np.float64]:
+        if np.float64 in self._kept:
+            return self._kept[np.float64][:, rows]
+        return self._chunk(rows, np.float64).T
+
+    def _columns_and_ones(self, rows: slice) -> NDArray[np.float32]:
+        if np.float32 in self._kept:
+            return self._kept[np.float32][:, rows]
+        chunk = self._chunk(rows, np.float32).T
+        return np.concatenate([chunk, np.ones((1, chunk.shape[1]), dtype=np.float32)])
 
 
 class DirectInputs:
@@ -105,8 +126,8 @@ class DirectInputs:
         self.integer = coded
         self._chunks = _ChunkCache(rows.encoded, len(rows), len(self.groups))
 
-    def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
-        return self._chunks.sums(weights, dtype)
+    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
+        return self._chunks.sums(weights, biases, dtype)
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.rows.encoded(indices, np.float64)
@@ -121,8 +142,8 @@ class NodeInputs:
         self.integer = store.activation in HARDWARE_ACTIVATIONS
         self._chunks = _ChunkCache(store.chunk, store.rows, len(store))
 
-    def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
-        return self._chunks.sums(weights, dtype)
+    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
+        return self._chunks.sums(weights, biases, dtype)
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.store.take(indices)
@@ -151,21 +172,32 @@ class LevelInputs:
         self._blocks = _level_blocks(features, min(JOINT_LEVELS, len(rows) // 4))
         self._levels = [block.join(levels) for block in self._blocks]
 
-    def sums(self, weights: NDArray, dtype: DTypeLike) -> Sums:
+    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         seen = None
         if not weights.all():
             seen = np.logical_or.reduceat(weights != 0, self._starts, axis=1)
         exact = weights.astype(np.float64 if dtype == np.float64 else np.float32)
-        shares = [block.shares(exact, seen, dtype) for block in self._blocks]
+        offsets = biases.astype(dtype)
+        dense, sparse = [], []
+        for levels, block in zip(self._levels, self._blocks, strict=True):
+            candidates, table = block.shares(exact, seen, dtype)
+            if candidates is None:
+                dense.append((levels, table))
+            elif len(candidates):
+                sparse.append((levels, candidates, table))
+        if dense:
+            dense[0][1][:] += offsets
 
         def on(rows: slice) -> NDArray:
-            total = np.zeros((rows.stop - rows.start, len(weights)), dtype=dtype)
-            for levels, (candidates, table) in zip(self._levels, shares, strict=True):
-                if candidates is None:
-                    # Levels are in range by construction; this mode spares the check of each.
-                    total += table.take(levels[rows], axis=0, mode="wrap")
-                elif len(candidates):
-                    total[:, candidates] += table.take(levels[rows], axis=0)
+            # Levels are in range by construction; this mode spares the check of each.
+            parts = (table.take(levels[rows], axis=0, mode="wrap") for levels, table in dense)
+            total = next(parts, None)
+            if total is None:
+                total = np.repeat(offsets[None], rows.stop - rows.start, axis=0)
+            for part in parts:
+                total += part
+            for levels, candidates, table in sparse:
+                total[:, candidates] += table.take(levels[rows], axis=0, mode="wrap")
             return total
 
         return on
@@ -206,8 +238,8 @@ class _LevelBlock:
 
     def write_bits(self, joint: NDArray[np.uint16], h: NDArray[np.float64]) -> None:
         """Write the coded bits at joint levels to their columns of ``h``."""
-        levels = np.unravel_index(joint, [len(feature.bits) for feature in self.features])
-        for feature, level in zip(self.features, levels, strict=True):
+        for feature in reversed(self.features):
+            joint, level = np.divmod(joint, np.uint16(len(feature.bits)))
             h[:, feature.inputs] = feature.bits[level]
 
     def shares(
@@ -225,7 +257,7 @@ class _LevelBlock:
                 candidates, weights = some, weights[some]
         table = np.zeros((1, len(weights)), dtype=dtype)
         for feature in self.features:
-            own = (feature.bits @ weights[:, feature.inputs].T).astype(dtype)
+            own = (feature.bits @ weights[:, feature.inputs].T).astype(dtype, copy=False)
             joint = own if len(self.features) == 1 else table[:, None, :] + own
             table = joint.reshape(len(table) * len(own), len(weights))
         return candidates, table

@@ -16,8 +16,10 @@ __all__ = ["Readout", "Shadow", "ridge_solution"]
 
 Floats = NDArray[np.float64]
 
-#: Columns per block of Q; a block's memory is only committed as its columns are written.
-BLOCK = 16
+#: Numbers per block of Q; a block's memory is only committed as its columns are written.
+BLOCK_NUMBERS = 1 << 20
+#: Fewest columns of a block.
+FEWEST_COLUMNS = 16
 #: Rows per chunk of a pass over Q.
 CHUNK = 65536
 #: A node with less than this share of its norm outside the others' span adds nothing.
@@ -31,25 +33,26 @@ class _Columns:
         self.rows = rows
         self.count = 0
         self._map = chunk_map
+        self._width = max(FEWEST_COLUMNS, BLOCK_NUMBERS // max(rows, 1))
         self._blocks: list[Floats] = []
 
     def __getitem__(self, index: int) -> Floats:
-        return self._blocks[index // BLOCK][index % BLOCK]
+        return self._blocks[index // self._width][index % self._width]
 
     def append(self, column: Floats) -> None:
-        if self.count == BLOCK * len(self._blocks):
-            self._blocks.append(np.empty((BLOCK, self.rows)))
+        if self.count == self._width * len(self._blocks):
+            self._blocks.append(np.empty((self._width, self.rows)))
         self.count += 1
         self[self.count - 1][:] = column
 
     def pop(self) -> None:
         self.count -= 1
-        if self.count <= BLOCK * (len(self._blocks) - 1):
+        if self.count <= self._width * (len(self._blocks) - 1):
             self._blocks.pop()
 
     def chunk(self, rows: slice) -> list[Floats]:
         """The rows in the slice, as a list of (columns of the block, rows) matrices."""
-        return [b[: self.count - BLOCK * i, rows] for i, b in enumerate(self._blocks)]
+        return [b[: self.count - self._width * i, rows] for i, b in enumerate(self._blocks)]
 
     def dot(self, vector: Floats) -> Floats:
         """``Q^T v``."""
@@ -67,7 +70,7 @@ class _Columns:
 
         def on(rows: slice) -> None:
             for i, block in enumerate(self.chunk(rows)):
-                vector[rows] -= coefficients[BLOCK * i : BLOCK * (i + 1)] @ block
+                vector[rows] -= coefficients[self._width * i : self._width * (i + 1)] @ block
 
         self._map(on, self.rows, CHUNK)
 
@@ -78,6 +81,7 @@ class Shadow:
     def __init__(self, targets: Floats, chunk_map: ChunkMap):
         self.targets = targets
         self.residual = targets.copy()
+        self.rmse = _rmse(_energy(targets), len(targets))
         self._q = _Columns(len(targets), chunk_map)
 
     def add(self, h: Floats, r: Floats, norm: float, c: Floats) -> None:
@@ -90,23 +94,26 @@ class Shadow:
             q[:] = 0.0
         self._q.append(q)
         self.residual -= np.outer(q, c)
+        self.rmse = _rmse(_energy(self.residual), len(q))
 
     def rewind(self, count: int, c: Floats) -> None:
         while self._q.count > count:
             self._q.pop()
         _replay(self.residual, self.targets, self._q, c)
+        self.rmse = _rmse(_energy(self.residual), len(self.residual))
 
 
 class Readout:
     """Least squares of ``targets`` (rows, outputs) on the nodes added so far.
 
-    ``residual`` is always what is left of the targets. A node that depends linearly on the others
-    is kept, and takes part in the minimum-norm readout.
+    ``residual`` is always what is left of the targets, ``energy`` (outputs,) its square norm. A
+    node that depends linearly on the others is kept, and takes part in the minimum-norm readout.
     """
 
     def __init__(self, targets: Floats, chunk_map: ChunkMap, shadow: Shadow | None = None):
         self.targets = targets
         self.residual = targets.copy()
+        self.energy = _energy(targets)
         self.shadow = shadow
         self._q = _Columns(len(targets), chunk_map)
         self._r: list[Floats] = []
@@ -115,6 +122,11 @@ class Readout:
 
     def __len__(self) -> int:
         return self._q.count
+
+    @property
+    def rmse(self) -> float:
+        """Of the residual, over all outputs."""
+        return _rmse(self.energy, len(self.residual))
 
     def basis(self, rows: slice) -> list[Floats]:
         """``Q^T`` on some rows, in blocks of columns."""
@@ -129,6 +141,7 @@ class Readout:
         q, r, norm = self._orthogonalise(h)
         c = q @ self.residual
         self.residual -= np.outer(q, c)
+        self.energy = _energy(self.residual)
         self._q.append(q)
         self._r.append(r)
         self._norms.append(norm)
@@ -163,6 +176,7 @@ class Readout:
         del self._r[count:], self._norms[count:], self._c[count:]
         c = np.array(self._c).reshape(count, self.targets.shape[1])
         _replay(self.residual, self.targets, self._q, c)
+        self.energy = _energy(self.residual)
         if self.shadow is not None:
             self.shadow.rewind(count, c)
 
@@ -194,3 +208,12 @@ def _replay(residual: Floats, targets: Floats, q: _Columns, c: Floats) -> None:
     residual[:] = targets
     for k in range(q.count):
         residual -= np.outer(q[k], c[k])
+
+
+def _energy(residual: Floats) -> Floats:
+    """``<E_q, E_q>`` of every output."""
+    return np.einsum("iq,iq->q", residual, residual)
+
+
+def _rmse(energy: Floats, rows: int) -> float:
+    return float(np.sqrt(energy.mean() / rows))

@@ -8,7 +8,7 @@ one, so that the choice is that of a float64 search.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,19 @@ __all__ = ["Configuration", "Search", "SearchSettings", "node_outputs"]
 
 Floats = NDArray[np.float64]
 
-#: Numbers per chunk of candidate outputs: with their operands they fit a core's own cache.
-CHUNK_NUMBERS = 1 << 18
+#: Numbers per chunk of candidate outputs: few enough for the caches, and enough to make the cost of
+#: a call in Python small.
+CHUNK_NUMBERS = 1 << 19
 #: Rows per chunk where single nodes are evaluated.
 CHUNK_ROWS = 1 << 16
 #: Bound on the rounding error of a float32 correlation between a candidate and the residual.
 ROUNDING = 4e-6
 #: What a steep activation adds to it, per unit of lambda and of the root of its inputs.
 STEEPNESS = 2.4e-7
+#: Beyond this every activation is a step, and sums would leave the range of float32.
+MOST_LAMBDA = 1e30
+#: A sigmoid of a smaller mean square is computed a second time, from its exponential.
+FAINT = 1 / 64
 #: A candidate of a smaller square norm is saturated at 0, and no candidate.
 SATURATED = 1e-20
 #: A candidate with a smaller share of its square norm outside the others' span is no candidate.
@@ -82,16 +87,15 @@ class Search:
         rows = len(readout.residual)
         if not self.settings.supervised:
             return self._unsupervised(inputs, activation, rows)
-        energy = np.einsum("iq,iq->q", readout.residual, readout.residual)
+        aim = _Aim(readout, self.settings.criterion == "exact")
         for lambda_ in self.settings.lambdas:
             for r in self.settings.r_values:
                 with self.history.phase("candidate_search"):
-                    batch = _Batch(
-                        self.draw(self.rng, inputs, rows, count), lambda_, inputs, activation
-                    )
-                    moments = self._moments(batch, readout)
+                    candidates = self.draw(self.rng, inputs, rows, count)
+                    batch = _Batch(candidates, lambda_, inputs, activation)
+                    moments = self._moments(batch, aim)
                 with self.history.phase("inequality"):
-                    found = self._choose(batch, moments, readout, energy, r)
+                    found = self._choose(batch, moments, aim, r)
                 if found is not None:
                     return found
         return None
@@ -103,44 +107,54 @@ class Search:
             h = node_outputs(node, 1.0, inputs, activation, rows, self._map)
         return Configuration(node, 1.0, float("nan"), h)
 
-    def _moments(self, batch: _Batch, readout: Readout) -> _Moments:
-        rows, outputs = readout.residual.shape
-        exact = self.settings.criterion == "exact"
+    def _moments(self, batch: _Batch, aim: _Aim) -> _Moments:
+        moments = self._moments_of(batch, _responses(batch), aim)
+        if batch.activation != "sigmoid":
+            return moments
+        faint = np.flatnonzero(moments.norm < FAINT * aim.rows)
+        if len(faint):
+            some = batch.subset(faint)
+            moments.replace(faint, self._moments_of(some, _logistic(some), aim))
+        return moments
+
+    def _moments_of(self, batch: _Batch, responses: _Responses, aim: _Aim) -> _Moments:
+        shift, gain = responses.shift, responses.gain
         bits = batch.activation in HARDWARE_ACTIVATIONS
-        respond, shift, gain = _responses(batch)
 
         def on(chunk: slice) -> tuple[Floats, Floats]:
-            t = respond(chunk)
-            basis = readout.basis(chunk) if exact else []
-            probes = np.concatenate(
-                [np.ones((1, len(t))), readout.residual[chunk].T, *basis], dtype=np.float32
-            )
-            raw = (probes @ t).astype(np.float64)
+            t = responses.on(chunk)
+            probes = aim.probes(chunk)
+            dots = raw = (probes @ t).astype(np.float64)
             # Bits are their own squares; others may be overwritten by theirs.
-            squares = raw[0] if bits else probes[0] @ np.square(t, out=t)
-            dots = gain * raw + shift * probes.sum(axis=1)[:, None]
-            # |shift + gain t|^2 = gain^2 |t|^2 + 2 shift sum(h) - n shift^2
-            return dots, gain * gain * squares + 2 * shift * dots[0] - len(t) * shift * shift
+            norm = raw[0] if bits else probes[0] @ np.square(t, out=t)
+            if shift:
+                dots = gain * raw + shift * probes.sum(axis=1)[:, None]
+                # |shift + gain t|^2 = gain^2 |t|^2 + 2 shift sum(h) - n shift^2
+                norm = gain * gain * norm + 2 * shift * dots[0] - len(t) * shift * shift
+            return dots, norm
 
-        size = max(256, min(CHUNK_ROWS, CHUNK_NUMBERS // len(batch.candidates)))
-        parts = self._map(on, rows, size)
-        dots = np.sum([p[0] for p in parts], axis=0)
-        norm = np.sum([p[1] for p in parts], axis=0)
-        inside = np.einsum("it,it->t", dots[1 + outputs :], dots[1 + outputs :])
-        return _Moments(dots[1 : 1 + outputs], norm, norm - inside, batch.rounding)
+        parts = self._map(on, aim.rows, _chunk_rows(len(batch.candidates)))
+        dots, norm = (np.sum(part, axis=0, dtype=np.float64) for part in zip(*parts, strict=True))
+        inner, inside = dots[1 : 1 + aim.outputs], dots[1 + aim.outputs :]
+        outside = norm - np.einsum("it,it->t", inside, inside) if aim.exact else norm
+        # A shifted response errs by its own size, of which the outputs may fall short.
+        size = np.sqrt(np.clip(norm / aim.rows, FAINT, 1)) if shift else np.ones(len(norm))
+        return _Moments(inner, norm, outside, batch.rounding / size)
 
     def _choose(
-        self, batch: _Batch, moments: _Moments, readout: Readout, energy: Floats, r: float
+        self, batch: _Batch, moments: _Moments, aim: _Aim, r: float
     ) -> Configuration | None:
-        xi, slack = moments.inequality(energy, r)
+        xi, slack = moments.inequality(aim.energy, r)
+        possible = np.flatnonzero((xi > -slack).all(axis=0))
+        if not len(possible):
+            return None
         scores, doubt = xi.sum(axis=0), slack.sum(axis=0)
-        possible = np.flatnonzero((xi > -slack).all(axis=0) & moments.usable)
         best: tuple[float, int, Floats] | None = None
         for k in possible[np.argsort(-scores[possible], kind="stable")]:
             if best is not None and scores[k] + doubt[k] + doubt[best[1]] < scores[best[1]]:
                 break
-            h = batch.outputs(k, len(readout.residual), self._map)
-            exact, _ = self._exact_moments(h, readout).inequality(energy, r)
+            h = batch.outputs(k, aim.rows, self._map)
+            exact, _ = aim.moments(h).inequality(aim.energy, r)
             score = float(exact.sum())
             if (exact > 0).all() and (best is None or (score, -k) > (best[0], -best[1])):
                 best = (score, int(k), h)
@@ -149,40 +163,66 @@ class Search:
         _, k, h = best
         return Configuration(batch.candidates.pick(k), batch.lambda_, r, h)
 
-    def _exact_moments(self, h: Floats, readout: Readout) -> _Moments:
-        norm = np.array([h @ h])
-        outside = norm
-        if self.settings.criterion == "exact":
-            inside = readout.projection(h)
+
+class _Aim:
+    """What candidates are measured against: the residual and, to be exact, the nodes before."""
+
+    def __init__(self, readout: Readout, exact: bool):
+        self.readout = readout
+        self.exact = exact
+        self.energy = readout.energy
+        self.rows, self.outputs = readout.residual.shape
+        self._fixed = np.ones((1 + self.outputs, self.rows), dtype=np.float32)
+        self._fixed[1:] = readout.residual.T
+
+    def probes(self, chunk: slice) -> NDArray[np.float32]:
+        """Ones, the residual and, to be exact, the basis of the nodes, each (rows in the slice,)"""
+        fixed = self._fixed[:, chunk]
+        if not self.exact:
+            return fixed
+        return np.concatenate([fixed, *self.readout.basis(chunk)], dtype=np.float32)
+
+    def moments(self, h: Floats) -> _Moments:
+        """The moments of one candidate by its outputs, in float64."""
+        norm = outside = np.array([h @ h])
+        if self.exact:
+            inside = self.readout.projection(h)
             outside = norm - inside @ inside
-        return _Moments((h @ readout.residual)[:, None], norm, outside, 0.0)
+        return _Moments((h @ self.readout.residual)[:, None], norm, outside, np.zeros(1))
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
     """``<E_q, h>`` (outputs, T), ``<h, h>`` (T,) and what of it lies outside of the nodes' span.
 
-    ``rounding`` bounds the error of a correlation computed from them.
+    ``rounding`` (T,) bounds the error of a correlation computed from them.
     """
 
     inner: Floats
     norm: Floats
     outside: Floats
-    rounding: float
-
-    @property
-    def usable(self) -> NDArray[np.bool_]:
-        return (self.outside > DEPENDENT * self.norm) & (self.norm > SATURATED)
+    rounding: Floats
 
     def inequality(self, energy: Floats, r: float) -> tuple[Floats, Floats]:
-        """The supervisory ``xi`` (outputs, T), and how far rounding may have moved it."""
-        outside = np.where(self.usable, self.outside, np.inf)
+        """The supervisory ``xi`` (outputs, T), and how far rounding may have moved it.
+
+        A candidate that is saturated at 0, or depends on the nodes before, has -inf.
+        """
+        usable = (self.outside > DEPENDENT * self.norm) & (self.norm > SATURATED)
+        outside = np.where(usable, self.outside, np.inf)
+        energy = energy[:, None]
         gain = self.inner**2 / outside
-        xi = gain - (1 - r) * energy[:, None]
-        reach = np.where(self.usable, self.norm / outside, 0.0)
-        cosine = np.sqrt(gain * energy[:, None] * reach)
-        slack = 2 * (cosine + gain * reach) + self.rounding * energy[:, None] * reach
-        return xi, self.rounding * slack
+        xi = np.where(usable, gain - (1 - r) * energy, -np.inf)
+        reach = self.norm / outside
+        slack = 2 * (np.sqrt(gain * energy * reach) + gain * reach)
+        return xi, self.rounding * (slack + self.rounding * energy * reach)
+
+    def replace(self, which: NDArray[np.intp], others: _Moments) -> None:
+        """Take the moments of the candidates in ``which`` from ``others``."""
+        self.inner[:, which] = others.inner
+        self.norm[which] = others.norm
+        self.outside[which] = others.outside
+        self.rounding[which] = others.rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +240,9 @@ class _Batch:
         if self.activation in HARDWARE_ACTIVATIONS:
             return ROUNDING
         return ROUNDING + STEEPNESS * self.lambda_ * np.sqrt(self.candidates.weights.shape[1])
+
+    def subset(self, which: NDArray[np.intp]) -> _Batch:
+        return replace(self, candidates=self.candidates.subset(which))
 
     def outputs(self, index: int, rows: int, chunk_map: ChunkMap) -> Floats:
         """One candidate's outputs (rows,) in float64."""
@@ -220,36 +263,56 @@ def node_outputs(
     Sums of whole numbers are exact in float32 and left there.
     """
     whole = inputs.integer and node.weights.dtype == np.int8
-    sums = inputs.sums(node.weights, np.float32 if whole else np.float64)
+    sums = inputs.sums(node.weights, np.zeros(1), np.float32 if whole else np.float64)
     h = np.empty(rows)
 
     def on(chunk: slice) -> None:
         z = sums(chunk)[:, 0] + node.biases
         if activation not in HARDWARE_ACTIVATIONS:
-            z *= lambda_
+            # Out of range is far in the saturated part, where it belongs.
+            with np.errstate(over="ignore"):
+                z *= lambda_
         activate(activation, z, out=h[chunk])
 
     chunk_map(on, rows, CHUNK_ROWS)
     return h
 
 
-def _responses(batch: _Batch) -> tuple[Callable[[slice], NDArray[np.float32]], float, float]:
-    """``t`` on a chunk of rows, and ``shift`` and ``gain`` with ``h = shift + gain t``.
+def _chunk_rows(candidates: int) -> int:
+    size = max(256, min(CHUNK_ROWS, CHUNK_NUMBERS // candidates))
+    # Columns a power of two apart would compete for the same lines of a cache.
+    return size // 32 * 32 + 16
 
-    ``t`` is ``h`` itself, but for sign, where it is the bit.
-    """
-    if batch.activation in HARDWARE_ACTIVATIONS:
-        shift, gain = (-1.0, 2.0) if batch.activation == "sign" else (0.0, 1.0)
-        return _bits(batch), shift, gain
+
+@dataclass(frozen=True)
+class _Responses:
+    """Candidates on a chunk of rows: ``h = shift + gain t``, ``t = on(chunk)`` (rows, T)."""
+
+    on: Callable[[slice], NDArray[np.float32]]
+    shift: float = 0.0
+    gain: float = 1.0
+
+
+def _responses(batch: _Batch) -> _Responses:
+    if batch.activation == "sign":
+        return _Responses(_bits(batch), -1.0, 2.0)
+    if batch.activation == "step":
+        return _Responses(_bits(batch))
     if batch.activation == "sigmoid":
-        return _smooth(batch, _logistic_of_negative, -1.0), 0.0, 1.0
+        # Half the price of the exponential, but imprecise next to 0.
+        return _Responses(_smooth(batch, np.tanh, 0.5), 0.5, 0.5)
     if batch.activation == "tanh":
-        return _smooth(batch, np.tanh, 1.0), 0.0, 1.0
-    return _smooth(batch, lambda z, out: np.clip(z, 0, 1, out=out), 1.0), 0.0, 1.0
+        return _Responses(_smooth(batch, np.tanh, 1.0))
+    return _Responses(_smooth(batch, lambda z, out: np.clip(z, 0, 1, out=out), 1.0))
+
+
+def _logistic(batch: _Batch) -> _Responses:
+    """Sigmoid candidates, as precise next to 0 as elsewhere."""
+    return _Responses(_smooth(batch, _logistic_of_negative, -1.0))
 
 
 def _logistic_of_negative(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """``1 / (1 + exp(z))``, precise where it is next to 0, too; overflow to 0 is meant."""
+    """``1 / (1 + exp(z))``; overflow to 0 is meant."""
     with np.errstate(over="ignore"):
         np.exp(z, out=out)
     out += 1
@@ -259,13 +322,13 @@ def _logistic_of_negative(z: NDArray[np.float32], out: NDArray[np.float32]) -> N
 def _smooth(
     batch: _Batch, function: Callable[..., object], scale: float
 ) -> Callable[[slice], NDArray[np.float32]]:
-    factor = batch.lambda_ * scale
-    sums = batch.inputs.sums(batch.candidates.weights * np.float64(factor), np.float32)
-    biases = (batch.candidates.biases * factor).astype(np.float32)
+    # More saturates just as well, and float32 can hold this.
+    factor = min(batch.lambda_, MOST_LAMBDA) * scale
+    candidates = batch.candidates
+    sums = batch.inputs.sums(candidates.weights * factor, candidates.biases * factor, np.float32)
 
     def on(chunk: slice) -> NDArray[np.float32]:
         z = sums(chunk)
-        z += biases
         function(z, out=z)
         return z
 
@@ -276,12 +339,12 @@ def _bits(batch: _Batch) -> Callable[[slice], NDArray[np.float32]]:
     """Whether each row fires, exactly: rounding near the threshold would flip whole rows."""
     weights, biases = batch.candidates.weights, batch.candidates.biases
     strict = batch.activation == "sign"
-    if batch.inputs.integer and weights.dtype == np.int8 and weights.shape[1] < 2**15:
+    count = weights.shape[1]
+    dtype: type = np.float64
+    if batch.inputs.integer and weights.dtype == np.int8 and count < 2**14:
         # For a whole number s, s + b > 0 where s > floor(-b), and s + b >= 0 where s >= ceil(-b).
         limit = np.floor(-biases) if strict else np.ceil(-biases)
-        dtype, edge = np.int16, np.clip(limit, -(2**15), 2**15 - 1).astype(np.int16)
-    else:
-        dtype, edge = np.float64, -biases
-    sums = batch.inputs.sums(weights, dtype)
+        dtype, biases = np.int16, -np.clip(limit, -count - 1, count + 1)
+    sums = batch.inputs.sums(weights, biases, dtype)
     fires = np.greater if strict else np.greater_equal
-    return lambda chunk: fires(sums(chunk), edge).astype(np.float32)
+    return lambda chunk: fires(sums(chunk), 0).astype(np.float32)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scm_train.draw import CandidateDraw
+from scm_train.encoders import fit_encoder
+from scm_train.inputs import DirectInputs, LevelInputs, Rows, first_inputs
+
+
+def rows_of(x: np.ndarray, encoder: str, fitted_on: np.ndarray | None = None) -> Rows:
+    fitted = fit_encoder(encoder, x if fitted_on is None else fitted_on, input_bits=10)
+    return Rows(x, np.zeros(x.shape[1]), np.ones(x.shape[1]), fitted)
+
+
+@pytest.mark.parametrize(
+    "encoder", ["thermometer:31:quantile", "thermometer:5", "binary:4", "gray:3"]
+)
+@pytest.mark.parametrize("inputs_per_node", [None, 1, (1, 2, 6)])
+@pytest.mark.parametrize("rows", [1, 7, 900])
+def test_sums_by_levels_equal_sums_by_bits(encoder: str, inputs_per_node, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    x = rng.random((rows, 6))
+    x[:, 2] = x[:, 2] > 0.5
+    source = rows_of(x, encoder, rng.random((500, 6)))
+    levels, direct = LevelInputs(source), DirectInputs(source)
+    batch = CandidateDraw(inputs_per_node=inputs_per_node)(rng, direct, rows, 40)
+    biases = rng.integers(-9, 9, 40)
+    part = slice(rows // 3, rows)
+    wanted = direct.take(np.arange(rows))[part] @ batch.weights.T.astype(float) + biases
+    for dtype in (np.int16, np.float32, np.float64):
+        for inputs in (levels, direct):
+            found = inputs.sums(batch.weights, biases, dtype)(part)
+            np.testing.assert_array_equal(found, wanted)
+    picked = rng.integers(rows, size=9)
+    np.testing.assert_array_equal(levels.take(picked), direct.take(picked))
+
+
+def test_any_number_of_features_shares_a_table() -> None:
+    """As of images, where hundreds of constant inputs have one level each."""
+    rng = np.random.default_rng(0)
+    x = np.where(np.arange(300) < 200, 0.0, rng.integers(0, 2, (50, 300)))
+    source = rows_of(x, "thermometer:1")
+    everything = np.arange(len(x))
+    np.testing.assert_array_equal(
+        first_inputs(source).take(everything), DirectInputs(source).take(everything)
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_inputs_too_large_to_keep_give_the_same_sums(
+    monkeypatch: pytest.MonkeyPatch, dtype: type
+) -> None:
+    rng = np.random.default_rng(1)
+    source = rows_of(rng.random((40, 3)), "none")
+    weights, biases = rng.uniform(-1, 1, (5, 3)), rng.uniform(-1, 1, 5)
+    kept = DirectInputs(source).sums(weights, biases, dtype)(slice(10, 30))
+    monkeypatch.setattr("scm_train.inputs.CACHE_BYTES", 0)
+    np.testing.assert_array_equal(
+        DirectInputs(source).sums(weights, biases, dtype)(slice(10, 30)), kept
+    )
