@@ -92,9 +92,9 @@ def test_all_codes_of_small_models(encoder: str, seen: int | None, spacing: str)
 @settings(max_examples=250, derandomize=True, deadline=None, database=None)
 @given(st.integers(0, 2**32))
 def test_random_programs(seed: int) -> None:
-    """Of sums on sums, lowered, less is known; then a table of one may seem too short."""
+    """Of sums on sums and of classes, lowered, less is known: a table of one may seem short."""
     program = random_program(Random(seed), like_a_model=True)
-    check_every_stage(program, 60, unruly=("lower_sums",))
+    check_every_stage(program, 60, unruly=("lower_argmax", "lower_sums"))
 
 
 @pytest.mark.parametrize("seed", range(6))
