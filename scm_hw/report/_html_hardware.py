@@ -1,0 +1,309 @@
+"""The hardware side of the page: pipeline, resources, checks, ports, and the way into Vivado."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scm_hw.design import Design
+from scm_hw.report import plots
+from scm_hw.report._html_elements import (
+    NOTHING,
+    Html,
+    Section,
+    el,
+    facts,
+    figure_of,
+    name,
+    numbers,
+    plot,
+    section,
+    shortened,
+    table,
+    text,
+)
+from scm_hw.report._stages import Stage, stages
+from scm_hw.rows import RANDOM_ROWS, CheckRows
+
+STAGE_HEIGHT = 104
+RANK_HEIGHT = 38
+MAX_STAGES = 48
+RESOURCES = {"lut": "LUT", "ff": "FF", "carry4": "CARRY4", "dsp": "DSP48", "bram": "BRAM36"}
+
+
+def pipeline_section(report: dict[str, Any], design: Design) -> Section:
+    """Every cycle with what it computes, what that costs, and how much of the clock it takes."""
+    found = stages(design)
+    shown, remark = shortened(found, MAX_STAGES)
+    period = design.schedule.period_ns
+    cycles = report["latency_cycles"]
+    words = (
+        f"A sample passes {_count(cycles, 'cycle')} of {period:g} ns, and a new one may enter "
+        f"every {_every(report['initiation_interval'])}. Each box is the logic of one cycle, the "
+        "line under it its registers; bars of LUTs are against the largest cycle. LUTs, registers "
+        "and times are the compiler's own estimate, before synthesis merges any of them."
+    )
+    drawing = plots.drawing(
+        "pipeline-plot",
+        "The pipeline, cycle by cycle",
+        "; ".join(_in_words(stage) for stage in shown),
+        len(shown) * (STAGE_HEIGHT + RANK_HEIGHT),
+        [part for i, s in enumerate(shown) for part in _stage_box(i, s, found, period)],
+        "pipeline",
+    )
+    return section(
+        "pipeline",
+        "Pipeline",
+        el("p", words),
+        plot(
+            drawing,
+            "From the inputs to the output",
+            remark,
+            numbers("Numbers", _stage_table(found)),
+        ),
+    )
+
+
+def _count(number: int, thing: str) -> str:
+    plural = {"parity": "parities"}.get(thing, thing + "s")
+    return f"{number:,} {thing if number == 1 else plural}"
+
+
+def _every(interval: int) -> str:
+    return "cycle" if interval == 1 else f"{interval} cycles"
+
+
+def _kinds(stage: Stage) -> str:
+    return ", ".join(_count(n, kind) for kind, n in stage.kinds.items()) or "registers only"
+
+
+def _in_words(stage: Stage) -> str:
+    return (
+        f"cycle {stage.cycle + 1}: {_kinds(stage)}, {stage.bits:,} bits, {stage.lut:,} LUT, "
+        f"{stage.registers:,} registers, {stage.ns:.2f} ns"
+    )
+
+
+def _stage_box(i: int, stage: Stage, every: list[Stage], period: float) -> list[Html]:
+    top = i * (STAGE_HEIGHT + RANK_HEIGHT)
+    most = max(s.lut for s in every) or 1
+    rank = top + STAGE_HEIGHT + 8
+    title = f"Cycle {stage.cycle + 1}"
+    parts = f" · {', '.join(stage.parts)}" if stage.parts else ""
+    dsp = f", {stage.dsp} DSP48" if stage.dsp else ""
+    return [
+        el("rect", class_="box", x="0.2%", y=top + 1, width="99.6%", height=STAGE_HEIGHT, rx=6),
+        el("text", el("tspan", title, class_="strong"), parts, x="3%", y=top + 22),
+        el("text", _kinds(stage), x="3%", y=top + 41),
+        el("text", f"{stage.bits:,} bits", x="97%", y=top + 22, text_anchor="end"),
+        el("text", f"{stage.lut:,} LUT{dsp}", x="3%", y=top + 71),
+        *plots.meter(3, top + 81, 45, stage.lut / most),
+        el("text", f"{stage.ns:.2f} of {period:g} ns", x="52%", y=top + 71),
+        *plots.meter(52, top + 81, 45, stage.ns / period, "fill-pc"),
+        el("rect", class_="rank", x="0.2%", y=rank, width="99.6%", height=4),
+        el("text", f"{stage.registers:,} registers", x="97%", y=rank + 18, text_anchor="end"),
+    ]
+
+
+def _stage_table(found: list[Stage]) -> Html:
+    rows = [
+        (
+            s.cycle + 1,
+            _kinds(s),
+            f"{s.operations:,}",
+            f"{s.bits:,}",
+            f"{s.lut:,}",
+            f"{s.dsp:,}",
+            f"{s.registers:,}",
+            f"{s.ns:.3f}",
+        )
+        for s in found
+    ]
+    columns = ("Cycle", "What", "Operations", "Bits", "LUT", "DSP48", "Registers", "ns")
+    return table("The pipeline, by the compiler's estimate", columns, rows, text_columns=(1,))
+
+
+def resources_section(report: dict[str, Any]) -> Section:
+    """What the core takes of what the device has."""
+    used, device = report["resources"], report["device"]
+    bars = [
+        _resource_bar(key, used[key], device[key]) for key in RESOURCES if used[key] is not None
+    ]
+    estimated = used["source"] == "estimate"
+    source = (
+        "Estimated by the compiler; the build left synthesis out."
+        if estimated
+        else f"Cells of the core alone, as synthesised by {used['source']}."
+    )
+    return section(
+        "resources",
+        "Resources",
+        el("p", source),
+        plot(
+            plots.bars(
+                "resources-plot",
+                f"Resources used of {device['name']}",
+                "; ".join(f"{bar.label}: {bar.value}" for bar in bars),
+                bars,
+            ),
+            f"The core in {device['name']}",
+            numbers("Numbers", _resource_table(used, device)),
+        ),
+    )
+
+
+def _resource_bar(key: str, used: float, have: float) -> plots.Bar:
+    share = used / have if have else 0.0
+    return plots.Bar(RESOURCES[key], share, f"{used:,g} of {have:,g} ({share:.1%})")
+
+
+def _resource_table(used: dict[str, Any], device: dict[str, Any]) -> Html:
+    guess = used.get("estimate", used)
+    rows = []
+    for key, label in RESOURCES.items():
+        found = used[key]
+        measured = (
+            "not known" if found is None else figure_of(f"resources.{key}", found, f"{found:,g}")
+        )
+        expected = f"{guess[key]:,g}" if guess.get(key) is not None else NOTHING
+        share = f"{found / device[key]:.2%}" if found is not None and device[key] else NOTHING
+        rows.append((label, measured, expected, f"{device[key]:,g}", share))
+    columns = ("Resource", "Used", "Estimate", "Device", "Share")
+    return table(f"Resources of the core in {device['name']}", columns, rows)
+
+
+def checks_section(report: dict[str, Any], rows: CheckRows) -> Section:
+    """Which simulators saw how many vectors, and what they found."""
+    found = report["bit_exact"]
+    if not found:
+        words = "No simulator was run in this build: it was told to leave the proof out (--no-sim)."
+        return section("checks", "Checks", el("p", words), _vectors_note(rows))
+    columns = ("Simulator", "Vectors", "Mismatches", "Cycles", "Interval", "Version")
+    body = [
+        (
+            simulator,
+            figure_of(f"bit_exact.{simulator}.vectors", v["vectors"], f"{v['vectors']:,}"),
+            figure_of(f"bit_exact.{simulator}.mismatches", v["mismatches"], f"{v['mismatches']:,}"),
+            _or_dash(v["cycles"]),
+            _or_dash(v["initiation_interval"]),
+            text(v["version"]),
+        )
+        for simulator, v in found.items()
+    ]
+    return section(
+        "checks",
+        "Checks",
+        el(
+            "p",
+            "Every output must equal the integer program's, at full speed and under random stalls "
+            "on both sides, with resets in mid-stream; latency and interval are measured.",
+        ),
+        table("Outputs compared for equality", columns, body, text_columns=(5,)),
+        _vectors_note(rows),
+        # A build with simulators reaches its report only when these two have passed as well.
+        el(
+            "p",
+            "The self-checking Verilog test bench in this folder passed in Icarus Verilog, and "
+            "Verilator's lint had nothing to say about the Verilog.",
+        ),
+    )
+
+
+def _or_dash(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"
+
+
+def _vectors_note(rows: CheckRows) -> Html:
+    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
+    corners = len(rows.inputs) - evaluation - RANDOM_ROWS
+    words = (
+        f"The build's vectors: {_count(evaluation, 'evaluation row')}, {_count(corners, 'corner')} "
+        f"of the input ranges and {RANDOM_ROWS:,} random codes."
+    )
+    return el("p", words, class_="note")
+
+
+def ports_section(report: dict[str, Any]) -> Section:
+    """How samples and results are packed, and the handshake around them."""
+    formats = report["formats"]
+    words = (
+        "scm_core has clk, rst (synchronous, active high), and a valid/ready handshake on both "
+        "sides: a transfer happens at a clock edge where both are high. The first port listed is "
+        "in the lowest bits. A value is the integer over two to the power of its fraction; "
+        "features and targets are in their training range scaled to [0, 1]."
+    )
+    parts = [
+        part
+        for bus in ("in_data", "out_data")
+        for part in _bus_table(bus, formats[bus], formats[f"{bus.split('_')[0]}_width"])
+    ]
+    return section("ports", "Ports and formats", el("p", words), *parts)
+
+
+def _bus_table(bus: str, ports: list[dict[str, Any]], width: int) -> tuple[Html, Html]:
+    shown, remark = shortened(ports)
+    rows, low = [], 0
+    for port in shown:
+        high = low + port["bits"] - 1
+        place = f"{high}:{low}" if port["bits"] else NOTHING
+        sign = "signed" if port["signed"] else "unsigned"
+        reach = f"{port['range'][0]:,} to {port['range'][1]:,}"
+        rows.append((name(port["name"]), place, port["bits"], port["fraction"], sign, reach))
+        low += port["bits"]
+    columns = ("Port", "Bits of the word", "Bits", "Fraction", "Sign", "Range")
+    caption = join_code(bus, f", {_count(width, 'bit')}")
+    return table(caption, columns, rows, text_columns=(4,)), remark
+
+
+def join_code(code: str, rest: str) -> Html:
+    return Html(el("code", code) + text(rest))
+
+
+def vivado_section(design: Design) -> Section:
+    """The commands for Vivado, and what each file of the folder is."""
+    has_board = design.board.platform is not None
+    top = "scm_top" if has_board else "scm_core"
+    made = "a bitstream" if has_board else "the placed and routed core, out of context,"
+    lines = [
+        ("build.tcl", f"{made} with reports of timing, utilisation and power", ""),
+        (
+            "project.tcl",
+            "a project for the GUI, with the test bench in it",
+            f"vivado project/{top}.xpr",
+        ),
+    ]
+    steps = [
+        el(
+            "li",
+            f"For {what}, run in this folder:",
+            el(
+                "pre",
+                el("code", f"vivado -mode batch -source {script}\n{then}".strip()),
+                tabindex=0,
+            ),
+        )
+        for script, what, then in lines
+    ]
+    return section(
+        "vivado",
+        "Opening it in Vivado",
+        el("ol", *steps),
+        el("h3", "Files"),
+        facts((el("a", file, href=file), what) for file, what in _files(has_board)),
+    )
+
+
+def _files(has_board: bool) -> list[tuple[str, str]]:
+    top = "scm_top" if has_board else "scm_core"
+    board = [("scm_top.v", "the board top: self-test, result on the LEDs")] if has_board else []
+    return [
+        ("scm_core.v", "the core"),
+        *board,
+        (f"{top}.xdc", "constraints"),
+        ("build.tcl", "synthesis, implementation and reports"),
+        ("project.tcl", "the project for the GUI"),
+        ("tb_scm_core.v", "self-checking test bench, for Vivado's simulator and Icarus alike"),
+        ("vectors_in.hex", "its input words"),
+        ("vectors_out.hex", "the output words it expects"),
+        ("report.json", "all figures of this page, for programs"),
+        ("digest.txt", "the digest of model, options and tools"),
+    ]

@@ -1,0 +1,96 @@
+"""What happens in each cycle of a scheduled design, and what it costs by the compiler's model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from scm_hw.design import Design
+from scm_hw.ir import AtLeast, Input, Less, Op, Product, Select, Sum, Table, Xor, ranges
+from scm_hw.schedule import by_operation
+
+_KINDS: dict[type[Op], str] = {
+    Table: "table",
+    Sum: "sum",
+    AtLeast: "comparison",
+    Less: "comparison",
+    Select: "choice",
+    Xor: "parity",
+    Product: "product",
+}
+# Operations are named after what they belong to; a feature's own name stands for its encoder.
+_PARTS = re.compile(r"(layer\d+)\.|(mechanism|output|parity)\.|(class)\b")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The logic of one cycle, and the rank of registers behind it.
+
+    `bits` are those of the results of its operations. `registers` hold these results and all that
+    later cycles still need, and the bit that says whether the rank holds a sample.
+    """
+
+    cycle: int
+    kinds: dict[str, int]
+    parts: tuple[str, ...]
+    bits: int
+    lut: int
+    dsp: int
+    registers: int
+    ns: float
+
+    @property
+    def operations(self) -> int:
+        return sum(self.kinds.values())
+
+
+def stages(design: Design) -> list[Stage]:
+    """The cycles of a design, in order."""
+    registers = _registers(design)
+    costs = by_operation(design.program, design.schedule)
+    widths = [known.width for known in ranges(design.program)]
+    found = []
+    for cycle, ns in enumerate(design.schedule.stage_ns):
+        refs = _refs(design, cycle)
+        ops = [design.program.ops[ref] for ref in refs]
+        found.append(
+            Stage(
+                cycle=cycle,
+                kinds=dict(Counter(_KINDS[type(op)] for op in ops).most_common()),
+                parts=tuple(sorted({_part(op) for op in ops})),
+                bits=sum(widths[ref] for ref in refs),
+                lut=sum(costs[ref].lut for ref in refs),
+                dsp=sum(costs[ref].dsp for ref in refs),
+                registers=registers[cycle],
+                ns=ns,
+            )
+        )
+    return found
+
+
+def _refs(design: Design, cycle: int) -> list[int]:
+    placed = zip(design.program, design.schedule.cycles, strict=True)
+    return [ref for (ref, op), at in placed if at == cycle and not isinstance(op, Input)]
+
+
+def _registers(design: Design) -> list[int]:
+    """The bits of each rank. A value is held in as many ranks as its registers are its width."""
+    program, plan = design.program, design.schedule
+    ranks = [1] * plan.latency
+    known = ranges(program)
+    for ref, cost in enumerate(by_operation(program, plan)):
+        born, width = plan.cycles[ref], known[ref].width
+        if born is None or not width:
+            continue
+        for rank in range(born, born + cost.ff // width):
+            ranks[rank] += width
+    return ranks
+
+
+def _part(op: Op) -> str:
+    match = _PARTS.match(op.name)
+    if match is None:
+        return "encoder"
+    layer, other, argmax = match.groups()
+    return layer.replace("layer", "layer ") if layer else other or (argmax and "argmax")

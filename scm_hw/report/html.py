@@ -1,0 +1,142 @@
+"""report.html: a build on one page, complete in itself.
+
+The page loads nothing and runs nothing, which its own content policy holds it to, and equal builds
+have equal pages. All text from the model is escaped and of bounded length.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scm_hw.design import Design
+from scm_hw.report._html_accuracy import accuracy_section, predictions_section
+from scm_hw.report._html_elements import Html, Section, el, figure_of, join, name
+from scm_hw.report._html_hardware import (
+    checks_section,
+    pipeline_section,
+    ports_section,
+    resources_section,
+    vivado_section,
+)
+from scm_hw.report._html_model import (
+    built_section,
+    layers_section,
+    storage_section,
+    training_section,
+)
+from scm_hw.report._html_style import STYLE
+from scm_hw.rows import CheckRows
+
+__all__ = ["html_report"]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
+    """The page of a build, from its report and what the report was made from."""
+    sections = [
+        built_section(report, design),
+        accuracy_section(report),
+        predictions_section(design, rows),
+        training_section(design.model),
+        layers_section(report),
+        storage_section(report),
+        pipeline_section(report, design),
+        resources_section(report),
+        checks_section(report, rows),
+        ports_section(report),
+        vivado_section(design),
+    ]
+    body = el(
+        "body",
+        el("a", "To the content", class_="skip", href="#content"),
+        _header(report),
+        _contents(sections),
+        el("main", join((part.markup() for part in sections), "\n"), id="content"),
+        _footer(report),
+    )
+    return f'<!DOCTYPE html>\n<html lang="en">\n{_head(report)}\n{body}\n</html>\n'
+
+
+def _head(report: dict[str, Any]) -> Html:
+    return el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        # Without an icon of its own a browser would ask the server for one.
+        el("link", rel="icon", href="data:,"),
+        el("title", name(report["name"]), f" on {report['board']}"),
+        el("style", Html(STYLE)),
+    )
+
+
+def _header(report: dict[str, Any]) -> Html:
+    words = f"A stochastic configuration machine for {report['board']} ({report['part']})"
+    cards = [
+        el("div", el("dt", what), el("dd", el("strong", value), rest))
+        for what, value, rest in _key_figures(report)
+    ]
+    return el(
+        "header",
+        el("h1", name(report["name"])),
+        el("p", words, class_="lead"),
+        el("dl", join(cards, "\n"), class_="cards"),
+    )
+
+
+def _key_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
+    cycles, interval = report["latency_cycles"], report["initiation_interval"]
+    used, device = report["resources"], report["device"]
+    rate = report["clock_mhz"] / interval
+    source = "estimated" if used["source"] == "estimate" else "synthesised"
+    return [
+        (
+            "Latency",
+            figure_of("latency_ns", report["latency_ns"], f"{report['latency_ns']:,g} ns"),
+            f"{cycles} cycles at {report['clock_mhz']:g} MHz",
+        ),
+        (
+            "Throughput",
+            figure_of("initiation_interval", interval, f"{rate:,g} M/s"),
+            "one sample per cycle" if interval == 1 else f"one sample per {interval} cycles",
+        ),
+        *_accuracy_figure(report),
+        (
+            "Logic",
+            figure_of("resources.lut", used["lut"], f"{used['lut']:,} LUT"),
+            f"{used['lut'] / device['lut']:.1%} of {device['name']}, {source}",
+        ),
+        _checks_figure(report),
+    ]
+
+
+def _accuracy_figure(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
+    if "rmse_hw" in report:
+        shown = figure_of("rmse_hw", report["rmse_hw"], f"{report['rmse_hw']:.6f}")
+        return [("RMSE on the FPGA", shown, f"{report['rmse_pc']:.6f} on the PC")]
+    if "accuracy_hw" in report:
+        shown = figure_of("accuracy_hw", report["accuracy_hw"], f"{report['accuracy_hw']:.2%}")
+        return [("Accuracy on the FPGA", shown, f"{report['accuracy_pc']:.2%} on the PC")]
+    return []
+
+
+def _checks_figure(report: dict[str, Any]) -> tuple[str, Html, str]:
+    found = report["bit_exact"].values()
+    if not found:
+        return "Bit-exact", Html("not run"), "the build left the simulators out"
+    wrong = sum(verdict["mismatches"] for verdict in found)
+    most = max(verdict["vectors"] for verdict in found)
+    verdict = Html("yes") if not wrong else Html("no")
+    return "Bit-exact", verdict, f"{most:,} vectors, {len(found)} simulators, {wrong:,} mismatches"
+
+
+def _contents(sections: list[Section]) -> Html:
+    links = el("ul", *(el("li", part.link()) for part in sections))
+    return el("nav", links, aria_label="Contents")
+
+
+def _footer(report: dict[str, Any]) -> Html:
+    made = f"Made by scm-hw {report['tools']['scm-hw']}; the same figures for programs: "
+    return el("footer", made, el("a", "report.json", href="report.json"))
