@@ -70,7 +70,7 @@ def show_build(build: Build) -> None:
     for line in summary_lines(report):
         console.print(f"  {line}")
     console.print(paper_table(report))
-    console.print(f"digest {report['digest'][:16]}, files in {build.folder}/:")
+    console.print(f"digest {report['digest'][:16]}, files in {build.folder}/:", markup=False)
     for what, name in _files_to_open(build):
         console.print(f"  {name:<14} {what}")
 
