@@ -1,0 +1,182 @@
+"""Which vectors go where, and what happens to a design that fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scm_hw import boards, check
+from scm_hw.check import AMARANTH_VECTORS, parse_simulators, prove, prove_files, simulate
+from scm_hw.design import Design, compile_model
+from scm_hw.errors import MismatchError, OptionError, ToolError
+from scm_hw.folders import write_files
+from scm_hw.rows import CheckRows, check_rows
+from scm_hw.simulate import SimResult, Vectors
+from tests.hw.commands import SMALL
+from tests.support import random_model
+
+
+@pytest.fixture(scope="module")
+def design() -> Design:
+    return compile_model(random_model(1, **SMALL), boards.get("arty-a7"))
+
+
+@pytest.fixture(scope="module")
+def rows(design: Design) -> CheckRows:
+    return check_rows(design, design.model.evaluation)
+
+
+def silent(_: str) -> None:
+    pass
+
+
+def verdict(simulator: str, *failures: str, waveform: Path | None = None) -> SimResult:
+    return SimResult(simulator, "1.0", 216, 0, 1, 1, failures=failures, waveform=waveform)
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("icarus", ("icarus",)),
+        ("Verilator, amaranth", ("verilator", "amaranth")),
+        ("icarus,", ("icarus",)),
+    ],
+)
+def test_simulators_are_chosen_by_name(text: str, chosen: tuple[str, ...]) -> None:
+    assert parse_simulators(text) == chosen
+
+
+@pytest.mark.parametrize(("text", "bad"), [("icarus,xsim", "'xsim'"), ("", "''"), (",", "','")])
+def test_an_unknown_simulator_is_named(text: str, bad: str) -> None:
+    with pytest.raises(OptionError, match=f"one of amaranth, icarus, verilator, not {bad}"):
+        parse_simulators(text)
+
+
+@pytest.mark.parametrize("evaluated", [True, False])
+def test_amaranth_sees_evaluation_rows_and_corners(
+    design: Design, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluated: bool
+) -> None:
+    seen: list[Vectors] = []
+    monkeypatch.setattr(
+        check, "run_amaranth", lambda _core, vectors, *_, **__: seen.append(vectors)
+    )
+    rows = check_rows(design, design.model.evaluation if evaluated else None)
+    simulate(design, rows, "amaranth", tmp_path)
+    every = rows.vectors(design)
+    assert seen[0] == every.head(AMARANTH_VECTORS)
+    many = replace(design.model.evaluation, inputs=design.model.evaluation.inputs.repeat(4, 0))
+    simulate(design, check_rows(design, many), "amaranth", tmp_path)
+    half = AMARANTH_VECTORS // 2
+    assert len(seen[1]) == AMARANTH_VECTORS
+    corners = [0x00, 0xFF, 0x0F, 0xF0, 0xF0, 0x0F]
+    assert sorted(seen[1].inputs[half : half + 6]) == sorted(corners)
+
+
+def test_amaranth_is_given_the_core_itself(design: Design, rows: CheckRows, tmp_path: Path) -> None:
+    result = simulate(design, rows, "amaranth", tmp_path, waves=True)
+    assert (result.failures, result.vectors) == ((), AMARANTH_VECTORS)
+    assert result.cycles == design.schedule.latency
+    assert result.waveform == tmp_path / "amaranth.vcd"
+    assert result.waveform.stat().st_size > 1000
+
+
+def test_the_first_simulator_that_differs_ends_the_proof(
+    design: Design, rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def fake(_design: Design, _rows: CheckRows, simulator: str, folder: Path) -> SimResult:
+        write_files(folder, {"wave.fst": simulator})
+        if simulator == "amaranth":
+            return verdict(simulator)
+        return verdict(simulator, "full_speed: wrong", waveform=folder / "wave.fst")
+
+    monkeypatch.setattr(check, "simulate", fake)
+    keep = tmp_path / "design.failed"
+    keep.mkdir()
+    (keep / "stale.txt").write_text("of an earlier failure")
+    with pytest.raises(MismatchError, match=rf"icarus must agree.*{keep / 'wave.fst'}$"):
+        prove(
+            design,
+            rows,
+            ("amaranth", "icarus", "verilator"),
+            tmp_path / "work",
+            keep,
+            steps.append,
+        )
+    assert steps == ["simulating in amaranth", "simulating in icarus"]
+    assert (keep / "wave.fst").read_text() == "icarus"
+    assert {path.name for path in keep.iterdir()} == {
+        "wave.fst",
+        "tb_scm_core.v",
+        "vectors_in.hex",
+        "vectors_out.hex",
+    }
+
+
+def test_all_verdicts_are_given_in_order(
+    design: Design, rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "simulate", lambda _d, _r, simulator, _f: verdict(simulator))
+    found = prove(
+        design, rows, ("icarus", "amaranth"), tmp_path / "work", tmp_path / "failed", silent
+    )
+    assert [result.simulator for result in found] == ["icarus", "amaranth"]
+    assert not (tmp_path / "failed").exists()
+
+
+@pytest.fixture
+def handed_out(design: Design, rows: CheckRows, tmp_path: Path) -> Path:
+    """Core and test bench as a build writes them."""
+    folder = tmp_path / "design"
+    folder.mkdir()
+    files = check.testbench_files(rows.vectors(design), design.schedule.latency)
+    write_files(folder, {"scm_core.v": design.verilog, **files})
+    return folder
+
+
+def test_good_files_pass(design: Design, handed_out: Path, tmp_path: Path) -> None:
+    steps: list[str] = []
+    before = sorted(handed_out.iterdir())
+    prove_files(handed_out, design, tmp_path / "work", steps.append)
+    assert steps == ["running the Verilog test bench", "linting"]
+    assert sorted(handed_out.iterdir()) == before
+
+
+def test_an_expected_value_off_by_one_fails(
+    design: Design, handed_out: Path, tmp_path: Path
+) -> None:
+    path = handed_out / "vectors_out.hex"
+    lines = path.read_text().splitlines()
+    lines[8] = f"{int(lines[8], 16) ^ 1:0{len(lines[8])}x}"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(MismatchError, match=r"tb_scm_core\.v must pass.*vector 7 gave"):
+        prove_files(handed_out, design, tmp_path / "work", silent)
+
+
+def test_other_cycles_than_scheduled_fail(
+    design: Design, handed_out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = design.schedule.latency + 1
+    monkeypatch.setattr(check, "run_testbench", lambda *_, **__: (216, late))
+    message = rf"must take {late - 1} cycles, not {late} \(over 216 vectors\)"
+    with pytest.raises(MismatchError, match=message):
+        prove_files(handed_out, design, tmp_path / "work", silent)
+
+
+@pytest.mark.parametrize("name", ["scm_core.v", "scm_top.v"])
+def test_lint_sees_everything_that_is_emitted(
+    design: Design,
+    handed_out: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.setattr(check, "run_testbench", lambda *_, **__: (216, design.schedule.latency))
+    module = name.removesuffix(".v")
+    truncation = "(input [3:0] a, output [1:0] b);\n  assign b = a;\nendmodule\n"
+    (handed_out / name).write_text(f"module {module}{truncation}")
+    with pytest.raises(ToolError, match=rf"{module} must pass Verilator's lint.*WIDTHTRUNC"):
+        prove_files(handed_out, design, tmp_path / "work", silent)

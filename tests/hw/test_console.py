@@ -1,0 +1,112 @@
+"""What the command line shows while it works and when it is done."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scm_hw import boards
+from scm_hw.build import Build
+from scm_hw.console import Progress, show_boards, show_build, summary_lines
+from tests.hw.test_report import report_of
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    return report_of()
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> str:
+    """What stderr was told, without colours and cursor movements."""
+    return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", capsys.readouterr().err)
+
+
+def test_a_pipe_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(quiet=False)
+    with progress.running():
+        progress.tell("compiling")
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_terminal_is_told_each_step_with_its_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quiet: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    progress = Progress(quiet)
+    with progress.running():
+        progress.tell("compiling")
+        progress.tell("linting")
+    err = shown(capsys)
+    for step in ("compiling, 0.0 s", "linting, 0.0 s"):
+        assert (step in err) is not quiet
+
+
+def test_a_step_that_failed_is_not_told_as_done(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    progress = Progress(quiet=False)
+    with pytest.raises(ValueError, match="broken"), progress.running():
+        progress.tell("compiling")
+        progress.tell("linting")
+        raise ValueError("broken")
+    err = shown(capsys)
+    assert "compiling, 0.0 s" in err
+    assert "linting, " not in err
+
+
+def test_the_summary_has_the_reports_figures(report: dict[str, Any]) -> None:
+    verdict = {"vectors": 2856, "mismatches": 0, "cycles": 4}
+    lines = summary_lines(report | {"bit_exact": {"icarus": verdict}})
+    assert lines[0].startswith(f"RMSE on 10 rows: PC {report['rmse_pc']:.6f}, hardware ")
+    assert lines[1].startswith(f"latency {report['latency_cycles']} cycle")
+    assert f"{report['resources']['lut']} LUT of 63,400" in lines[2]
+    assert lines[2].endswith("(estimate)")
+    assert lines[3] == "icarus: 2,856 vectors, 0 mismatches, 4 cycles"
+
+
+def test_the_summary_says_what_was_left_out() -> None:
+    lines = summary_lines(report_of(evaluated=False))
+    assert "give --data to compare" in lines[0]
+    assert lines[-1] == "not simulated (--no-sim)"
+
+
+def test_a_classifier_has_its_accuracy_told() -> None:
+    lines = summary_lines(report_of(task="classification", outputs=3))
+    assert lines[0].startswith("accuracy on 10 rows: PC 0.")
+
+
+def test_a_build_names_the_files_that_are_there(
+    report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("scm_core.v", "report.json"):
+        (tmp_path / name).write_text("")
+    show_build(Build(tmp_path, report))
+    out = capsys.readouterr().out
+    assert "small for nexys-a7 (xc7a100tcsg324-1)" in out
+    assert report["digest"][:16] in out
+    assert "scm_core.v" in out
+    assert "report.json" in out
+    assert "scm_top.v" not in out
+    assert "│ bits, FPGA" in out
+
+
+def test_names_are_not_taken_for_markup(
+    report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_build(Build(tmp_path / "[bold]out", report))
+    assert "[bold]out/:" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_boards_are_listed_with_what_they_have(capsys: pytest.CaptureFixture[str]) -> None:
+    show_boards([boards.get(name) for name in boards.names()])
+    lines = capsys.readouterr().out.splitlines()
+    (nexys,) = [line for line in lines if "nexys-a7" in line]
+    for text in ("xc7a100tcsg324-1", "100 MHz", "63,400", "126,800", "240", "135", "Nexys A7"):
+        assert text in nexys
+    assert sum("Digilent" in line for line in lines) == len(boards.names())
