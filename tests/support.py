@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from scm_hw.load import Model, model_from_arrays
+from scm_hw.load import Model, lower, model_from_arrays, quantise
+from scm_hw.passes import optimise
+from scm_hw.schedule import Layout, lay_out
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -96,6 +98,12 @@ def exposing_hidden(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def random_model(seed: int = 0, **options: Any) -> Model:
     return model_from_arrays(model_arrays(seed, **options))
+
+
+def compiled(model: Model, *, clock_mhz: float, frac_bits: int = 8, **options: Any) -> Layout:
+    """A model's program as hardware has it, with its schedule."""
+    program = optimise(lower(model, quantise(model, frac_bits)))
+    return lay_out(program, clock_mhz=clock_mhz, **options)
 
 
 def write_model(path: Path, arrays: dict[str, np.ndarray]) -> Path:

@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_hw.interp import interpret
 from scm_hw.ir import (
     Argmax,
     AtLeast,
@@ -28,6 +29,7 @@ from scm_hw.ir import (
     Xor,
     range_of,
 )
+from scm_hw.simulate import Vectors
 
 # Every combination of inputs is tried up to this many.
 EXHAUSTIVE = 1 << 12
@@ -54,6 +56,36 @@ def _with_corners(column: NDArray[np.int64], span: range) -> NDArray[np.int64]:
     ends = np.array([span.start, span.stop - 1])
     rng = np.random.default_rng(int(column.sum()) % 2**32)
     return np.concatenate([ends, rng.choice(ends, 8), column])
+
+
+def packed_vectors(
+    program: Program,
+    in_widths: list[int],
+    out_widths: list[int],
+    count: int = 24,
+    *,
+    rows: NDArray[np.int64] | None = None,
+) -> Vectors:
+    """Rows (or some, spread over all that `rows_for` gives) as words of the core's ports."""
+    if rows is None:
+        every = rows_for(program, count)
+        rows = every[:: max(len(every) // count, 1)]
+    outputs = interpret(program, rows)
+    return Vectors(
+        tuple(_packed(row, in_widths) for row in rows),
+        tuple(_packed(row, out_widths) for row in outputs),
+        sum(in_widths),
+        sum(out_widths),
+    )
+
+
+def _packed(row: NDArray[np.int64], widths: list[int]) -> int:
+    """Fields side by side, the first in the lowest bits, each modulo its width."""
+    word = start = 0
+    for value, width in zip(row, widths, strict=True):
+        word |= (int(value) % (1 << width)) << start
+        start += width
+    return word
 
 
 def random_program(random: Random, size: int = 14, *, like_a_model: bool = False) -> Program:
