@@ -7,6 +7,7 @@ ranks, one more than the last cycle.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -51,7 +52,7 @@ def schedule(
     budget = 1000.0 / clock_mhz * USABLE - SETUP * scale
     slowest = REGISTER * scale + max(takes, default=0.0)
     if slowest > budget:
-        _refuse(program, takes, clock_mhz, budget / slowest)
+        _refuse(program, takes, clock_mhz, 1000.0 * USABLE / (slowest + SETUP * scale))
     if shortest_stages:
         budget = slowest
     return _as_soon_as_possible(program, takes, free, budget, REGISTER * scale, 1000.0 / clock_mhz)
@@ -92,9 +93,10 @@ def _latest(
     return first, max((ready[r] for r in refs if cycle[r] == first), default=register)
 
 
-def _refuse(program: Program, takes: list[float], clock_mhz: float, share: float) -> NoReturn:
+def _refuse(program: Program, takes: list[float], clock_mhz: float, nearest: float) -> NoReturn:
     name = program.ops[takes.index(max(takes))].name or "one operation"
+    # Rounded down, so that the clock it names can be met.
     raise OptionError(
-        f"clock must be at most {clock_mhz * share:.1f} MHz for {name} to fit one cycle, "
+        f"clock must be at most {math.floor(nearest * 10) / 10:.1f} MHz for {name} to fit one cycle, "
         f"not {clock_mhz:g}; lower --clock"
     )
