@@ -92,7 +92,7 @@ def accuracy_section(report: dict[str, Any]) -> Section:
     beside = table(
         "Beside the paper's FPGA case",
         ("What", "Paper", "Here"),
-        [tuple(row) for row in paper_rows(report)],
+        [(what[:1].upper() + what[1:], paper, here) for what, paper, here in paper_rows(report)],
     )
     note = (
         "The paper's servo data are private: its RMSE and the one here are of different data, with "
@@ -285,15 +285,13 @@ def _confusion(design: Design, rows: CheckRows) -> list[Html]:
     words = f"PC and FPGA give different classes for {differ:,} of {len(target):,} rows."
     if len(classes) > MAX_CLASSES:
         return [el("p", words), *_per_class(classes, target, pc, hardware)]
+    matrices = [
+        _matrix(f"Confusion, {machine}", classes, confusion(target, found, len(classes)))
+        for machine, found in (("PC", pc), ("FPGA", hardware))
+    ]
     return [
-        el("p", words),
-        *(
-            _matrix(f"{machine}: rows by true class, columns by predicted class", classes, counts)
-            for machine, counts in (
-                ("PC", confusion(target, pc, len(classes))),
-                ("FPGA", confusion(target, hardware, len(classes))),
-            )
-        ),
+        el("p", words, " Down are the true classes, across the predicted ones."),
+        el("div", *matrices, class_="pair"),
     ]
 
 

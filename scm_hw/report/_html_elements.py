@@ -11,6 +11,9 @@ from typing import Any
 # The longest piece of a model's own text that is shown, and the most rows of a table of names.
 MAX_TEXT = 80
 MAX_ROWS = 256
+# The same of the trainer's settings, scores and notes.
+MAX_NOTES = 60
+NOTE_LENGTH = 160
 
 # What stands where there is no figure.
 NOTHING = "\N{EM DASH}"
@@ -42,6 +45,30 @@ def text(value: object, limit: int = 0) -> Html:
 def name(value: object) -> Html:
     """A name from the model: harmless and of bounded length."""
     return text(value, MAX_TEXT)
+
+
+def in_words(value: object) -> Html | None:
+    """A note in the model's `meta`, whatever it is; None where it says nothing."""
+    if value is None or value in ("", [], {}):
+        return None
+    if isinstance(value, dict):
+        parts = [f"{key}: {_plain(item)}" for key, item in list(value.items())[:MAX_NOTES]]
+        return text("; ".join(parts), NOTE_LENGTH)
+    return text(_plain(value), NOTE_LENGTH)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(_plain(item) for item in value[:MAX_NOTES])
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def count(number: int, thing: str) -> str:
+    """`1 node`, `2 nodes`."""
+    plural = {"parity": "parities"}.get(thing, thing + "s")
+    return f"{number:,} {thing if number == 1 else plural}"
 
 
 def el(tag: str, *children: Child, **attributes: str | int | None) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from scm_hw.design import Design
@@ -10,9 +11,11 @@ from scm_hw.report._html_elements import (
     NOTHING,
     Html,
     Section,
+    count,
     el,
     facts,
     figure_of,
+    join,
     name,
     numbers,
     plot,
@@ -27,6 +30,7 @@ from scm_hw.rows import RANDOM_ROWS, CheckRows
 STAGE_HEIGHT = 104
 RANK_HEIGHT = 38
 MAX_STAGES = 48
+MAX_ITEMS = 3
 RESOURCES = {"lut": "LUT", "ff": "FF", "carry4": "CARRY4", "dsp": "DSP48", "bram": "BRAM36"}
 
 
@@ -37,7 +41,7 @@ def pipeline_section(report: dict[str, Any], design: Design) -> Section:
     period = design.schedule.period_ns
     cycles = report["latency_cycles"]
     words = (
-        f"A sample passes {_count(cycles, 'cycle')} of {period:g} ns, and a new one may enter "
+        f"A sample passes {count(cycles, 'cycle')} of {period:g} ns, and a new one may enter "
         f"every {_every(report['initiation_interval'])}. Each box is the logic of one cycle, the "
         "line under it its registers; bars of LUTs are against the largest cycle. LUTs, registers "
         "and times are the compiler's own estimate, before synthesis merges any of them."
@@ -63,17 +67,18 @@ def pipeline_section(report: dict[str, Any], design: Design) -> Section:
     )
 
 
-def _count(number: int, thing: str) -> str:
-    plural = {"parity": "parities"}.get(thing, thing + "s")
-    return f"{number:,} {thing if number == 1 else plural}"
-
-
 def _every(interval: int) -> str:
     return "cycle" if interval == 1 else f"{interval} cycles"
 
 
 def _kinds(stage: Stage) -> str:
-    return ", ".join(_count(n, kind) for kind, n in stage.kinds.items()) or "registers only"
+    return ", ".join(count(n, kind) for kind, n in stage.kinds.items()) or "registers only"
+
+
+def _brief(items: Sequence[str]) -> str:
+    """As many as have room in a narrow drawing; the table has all."""
+    rest = ", ..." if len(items) > MAX_ITEMS else ""
+    return ", ".join(items[:MAX_ITEMS]) + rest
 
 
 def _in_words(stage: Stage) -> str:
@@ -88,19 +93,19 @@ def _stage_box(i: int, stage: Stage, every: list[Stage], period: float) -> list[
     most = max(s.lut for s in every) or 1
     rank = top + STAGE_HEIGHT + 8
     title = f"Cycle {stage.cycle + 1}"
-    parts = f" · {', '.join(stage.parts)}" if stage.parts else ""
+    parts = f" · {_brief(stage.parts)}" if stage.parts else ""
     dsp = f", {stage.dsp} DSP48" if stage.dsp else ""
     return [
         el("rect", class_="box", x="0.2%", y=top + 1, width="99.6%", height=STAGE_HEIGHT, rx=6),
         el("text", el("tspan", title, class_="strong"), parts, x="3%", y=top + 22),
-        el("text", _kinds(stage), x="3%", y=top + 41),
-        el("text", f"{stage.bits:,} bits", x="97%", y=top + 22, text_anchor="end"),
+        el("text", _brief(_kinds(stage).split(", ")), x="3%", y=top + 41),
         el("text", f"{stage.lut:,} LUT{dsp}", x="3%", y=top + 71),
         *plots.meter(3, top + 81, 45, stage.lut / most),
         el("text", f"{stage.ns:.2f} of {period:g} ns", x="52%", y=top + 71),
         *plots.meter(52, top + 81, 45, stage.ns / period, "fill-pc"),
         el("rect", class_="rank", x="0.2%", y=rank, width="99.6%", height=4),
-        el("text", f"{stage.registers:,} registers", x="97%", y=rank + 18, text_anchor="end"),
+        el("text", f"{stage.bits:,} bits of results", x="3%", y=rank + 20),
+        el("text", f"{stage.registers:,} registers", x="97%", y=rank + 20, text_anchor="end"),
     ]
 
 
@@ -216,7 +221,7 @@ def _vectors_note(rows: CheckRows) -> Html:
     evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
     corners = len(rows.inputs) - evaluation - RANDOM_ROWS
     words = (
-        f"The build's vectors: {_count(evaluation, 'evaluation row')}, {_count(corners, 'corner')} "
+        f"The build's vectors: {count(evaluation, 'evaluation row')}, {count(corners, 'corner')} "
         f"of the input ranges and {RANDOM_ROWS:,} random codes."
     )
     return el("p", words, class_="note")
@@ -246,16 +251,12 @@ def _bus_table(bus: str, ports: list[dict[str, Any]], width: int) -> tuple[Html,
         high = low + port["bits"] - 1
         place = f"{high}:{low}" if port["bits"] else NOTHING
         sign = "signed" if port["signed"] else "unsigned"
-        reach = f"{port['range'][0]:,} to {port['range'][1]:,}"
+        reach = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}".join(f"{end:,}" for end in port["range"])
         rows.append((name(port["name"]), place, port["bits"], port["fraction"], sign, reach))
         low += port["bits"]
-    columns = ("Port", "Bits of the word", "Bits", "Fraction", "Sign", "Range")
-    caption = join_code(bus, f", {_count(width, 'bit')}")
+    columns = ("Port", "Place", "Bits", "Fraction", "Sign", "Range")
+    caption = join([el("code", bus), f", {count(width, 'bit')}"])
     return table(caption, columns, rows, text_columns=(4,)), remark
-
-
-def join_code(code: str, rest: str) -> Html:
-    return Html(el("code", code) + text(rest))
 
 
 def vivado_section(design: Design) -> Section:

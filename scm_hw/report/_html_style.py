@@ -71,7 +71,7 @@ th[scope="row"], .text { text-align: left; }
 th { font-weight: 500; }
 thead th { color: var(--quiet); font-size: 0.85rem; vertical-align: bottom; }
 td, tbody th { font-size: 0.95rem; }
-tbody th { max-width: 20rem; overflow-wrap: anywhere; min-width: 4.5rem; }
+tbody th { max-width: 20rem; overflow-wrap: break-word; }
 tr > :last-child { padding-right: 0; }
 
 figure { margin: 0 0 2rem; min-width: 0; }
@@ -79,6 +79,7 @@ section > :last-child, figure > :last-child { margin-bottom: 0; }
 figcaption { margin-bottom: 0.5rem; font-weight: 600; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
   gap: 0.75rem 2rem; }
+.pair:last-child > figure { margin-bottom: 0; }
 .legend { margin-bottom: 0.75rem; color: var(--quiet); font-size: 0.9rem; }
 .legend li { display: flex; align-items: center; gap: 0.45rem; }
 .key { flex: none; width: 1.5rem; border-top: 2px solid var(--hw); }
@@ -86,6 +87,7 @@ figcaption { margin-bottom: 0.5rem; font-weight: 600; }
 .key.validation, .key.ideal { border-top-style: dashed; }
 .key.ideal { border-color: var(--neutral); }
 .key.area { height: 0.8rem; background: var(--area); border-color: var(--hw); }
+.key.band { height: 0.8rem; border: 0; background: var(--neutral); opacity: 0.3; }
 .key.dots { width: 0.5rem; height: 0.5rem; background: var(--hw); border-radius: 50%; }
 details { margin-bottom: 1rem; }
 details > .scroll { max-height: 24rem; overflow-y: auto; margin-top: 0.5rem; }
@@ -116,9 +118,11 @@ path.ideal { stroke: var(--neutral); stroke-dasharray: 5 4; }
 .box { fill: var(--soft); stroke: var(--line); }
 .rank { fill: var(--text); }
 
-.matrix th, .matrix td { padding: 0.15rem; text-align: center; max-width: 9rem; }
+.matrix { min-width: 0; }
+.matrix th, .matrix td { padding: 0.15rem; text-align: center; vertical-align: middle;
+  max-width: 9rem; }
 .matrix th[scope="row"] { padding-right: 0.75rem; text-align: left; }
-.matrix td span { display: block; min-width: 2.6rem; padding: 0.3rem 0.35rem; border-radius: 4px; }
+.matrix td span { display: block; min-width: 2.1rem; padding: 0.3rem 0.25rem; border-radius: 4px; }
 .matrix .right { background: color-mix(in srgb, var(--hw) calc(var(--share) * 45%), var(--page)); }
 .matrix .wrong { background: color-mix(in srgb, var(--pc) calc(var(--share) * 45%), var(--page));
   outline: 1px solid var(--pc); }

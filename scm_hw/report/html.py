@@ -10,7 +10,7 @@ from typing import Any
 
 from scm_hw.design import Design
 from scm_hw.report._html_accuracy import accuracy_section, predictions_section
-from scm_hw.report._html_elements import Html, Section, el, figure_of, join, name
+from scm_hw.report._html_elements import Html, Section, count, el, figure_of, join, name
 from scm_hw.report._html_hardware import (
     checks_section,
     pipeline_section,
@@ -22,9 +22,9 @@ from scm_hw.report._html_model import (
     built_section,
     layers_section,
     storage_section,
-    training_section,
 )
 from scm_hw.report._html_style import STYLE
+from scm_hw.report._html_training import training_section
 from scm_hw.rows import CheckRows
 
 __all__ = ["html_report"]
@@ -95,7 +95,7 @@ def _key_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
         (
             "Latency",
             figure_of("latency_ns", report["latency_ns"], f"{report['latency_ns']:,g} ns"),
-            f"{cycles} cycles at {report['clock_mhz']:g} MHz",
+            f"{count(cycles, 'cycle')} at {report['clock_mhz']:g} MHz",
         ),
         (
             "Throughput",
@@ -129,7 +129,11 @@ def _checks_figure(report: dict[str, Any]) -> tuple[str, Html, str]:
     wrong = sum(verdict["mismatches"] for verdict in found)
     most = max(verdict["vectors"] for verdict in found)
     verdict = Html("yes") if not wrong else Html("no")
-    return "Bit-exact", verdict, f"{most:,} vectors, {len(found)} simulators, {wrong:,} mismatches"
+    return (
+        "Bit-exact",
+        verdict,
+        f"{most:,} vectors, {count(len(found), 'simulator')}, {wrong:,} mismatches",
+    )
 
 
 def _contents(sections: list[Section]) -> Html:

@@ -137,7 +137,7 @@ def meter(
 ) -> list[Html]:
     """A bar in its groove; `left` and `width` in percent of the drawing."""
     filled = width * min(max(share, 0.0), 1.0)
-    place = {"x": f"{left:.2f}%", "y": f"{top:g}", "height": 8, "rx": 2}
+    place: dict[str, str | int] = {"x": f"{left:.2f}%", "y": f"{top:g}", "height": 8, "rx": 2}
     return [
         el("rect", class_="groove", width=f"{width:.2f}%", **place),
         el("rect", class_=style, width=f"{filled:.2f}%", **place),
