@@ -20,6 +20,7 @@ from scm_hw.emit import board_files, out_of_context_files, testbench_files
 from scm_hw.errors import ModelFileError, OptionError
 from scm_hw.folders import replacing, write_files
 from scm_hw.load import read_model
+from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
 from scm_hw.report.synthesis import Resources, fits, synthesise
 from scm_hw.rows import CheckRows, check_rows, read_csv
@@ -110,7 +111,7 @@ def build(
             prove_files(folder, design, workdir, tell)
         resources = _synthesised(design, tell) if how.synthesis else None
         report = make_report(name, design, rows, simulations, resources)
-        write_files(folder, _report_files(report))
+        write_files(folder, _report_files(report, design, rows))
     return Build(target, report)
 
 
@@ -135,8 +136,9 @@ def _files(design: Design, rows: CheckRows) -> dict[str, str]:
     return files | board_files(design.board, design.verilog, vectors)
 
 
-def _report_files(report: dict[str, Any]) -> dict[str, str]:
+def _report_files(report: dict[str, Any], design: Design, rows: CheckRows) -> dict[str, str]:
     return {
         "report.json": json.dumps(report, indent=2) + "\n",
+        "report.html": html_report(report, design, rows),
         DIGEST: report["digest"] + "\n",
     }
