@@ -96,7 +96,8 @@ def _latest(
 def _refuse(program: Program, takes: list[float], clock_mhz: float, nearest: float) -> NoReturn:
     name = program.ops[takes.index(max(takes))].name or "one operation"
     # Rounded down, so that the clock it names can be met.
+    nearest = math.floor(nearest * 10) / 10
     raise OptionError(
-        f"clock must be at most {math.floor(nearest * 10) / 10:.1f} MHz for {name} to fit one cycle, "
+        f"clock must be at most {nearest:.1f} MHz for {name} to fit one cycle, "
         f"not {clock_mhz:g}; lower --clock"
     )
