@@ -12,6 +12,7 @@ from scm_hw.emit import testbench_files
 from scm_hw.errors import MismatchError, OptionError
 from scm_hw.folders import write_files
 from scm_hw.rows import CheckRows
+from scm_hw.rtl import ScmCore
 from scm_hw.simulate import (
     SimResult,
     Vectors,
@@ -55,7 +56,7 @@ def simulate(
     if simulator == "amaranth":
         waveform = workdir / "amaranth.vcd" if waves else None
         return run_amaranth(
-            lambda: type(design.core)(design.program, plan),
+            lambda: ScmCore(design.program, plan),
             _sample(vectors, rows),
             plan.latency,
             plan.initiation_interval,

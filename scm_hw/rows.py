@@ -33,7 +33,8 @@ class CheckRows:
     activity: Activity | None
 
     def vectors(self, design: Design) -> Vectors:
-        in_widths, out_widths = design.core.in_widths, design.core.out_widths
+        in_widths = [reach.width for reach in design.input_ranges]
+        out_widths = [reach.width for reach in design.output_ranges]
         return Vectors(
             inputs=tuple(pack(self.inputs, in_widths)),
             outputs=tuple(pack(self.outputs, out_widths)),
