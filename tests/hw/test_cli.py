@@ -1,0 +1,352 @@
+"""The command line: its commands, and one line for everything that can go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from scm_hw import boards
+from scm_hw.__main__ import main
+from tests.hw import oracle
+from tests.hw.commands import command, contents, run, small_arrays, small_model, write_csv
+from tests.support import meta_array, write_model
+
+QUICK = ("--no-sim", "--no-synth")
+
+
+class Case(NamedTuple):
+    """A command, what it must end with, and the pattern of its only line."""
+
+    arguments: tuple[str, ...]
+    message: str
+    code: int = 2
+    path: str | None = None
+
+
+def build_case(*arguments: str, message: str, model: str = "good.npz") -> Case:
+    return Case(("build", model, *QUICK, *arguments), message)
+
+
+BAD = {
+    "no command": Case((), "the following arguments are required: COMMAND; see .* --help"),
+    "unknown command": Case(("make",), "argument COMMAND: invalid choice: 'make'.*; see .* --help"),
+    "unknown option": build_case("--fast", message="unrecognized arguments: --fast; see .*--help"),
+    "unknown board": build_case(
+        "--board",
+        "arty-a8",
+        message="board must be one of arty-a7, .*, not 'arty-a8'; did you mean 'arty-a7'?",
+    ),
+    "foreign board": build_case(
+        "--board", "ice40", message="board must be .*not 'ice40'; or name a part with --part"
+    ),
+    "board and part": build_case(
+        "--board",
+        "arty-a7",
+        "--part",
+        "xc7a100tcsg324-1",
+        message="board and part must not both be given; a board has its part",
+    ),
+    "bad part": build_case(
+        "--part", "xc7a99t", message="part must be a 7-series device .*, not 'xc7a99t'; did you"
+    ),
+    "part without package": build_case(
+        "--part", "xc7a35t", message="part must be .*give 'xc7a35t' a package and a speed grade"
+    ),
+    "below a file": build_case(
+        "--out", "file/design", message=r"output folder .*/file/design can't be written \(.*\); cho"
+    ),
+    "output is a file": build_case(
+        "--out", "file", message="output .*/file must be a folder; a file of that name is in the wa"
+    ),
+    "output is the current folder": build_case(
+        "--out", ".", message="output .* must not be the current folder"
+    ),
+    "output holds other files": build_case(
+        "--out", "other", message="output .*/other must be new, empty or an earlier build"
+    ),
+    "bad name": build_case("--name", "a/b", message="name must be letters, .*, not 'a/b'"),
+    "long name": build_case(
+        "--name", "a" * 300, message=r"output folder .* can't be written \(File name too long\)"
+    ),
+    "no frac bits": build_case(
+        "--frac-bits", "0", message=r"frac bits must be in \[1, 28\], not 0"
+    ),
+    "too many frac bits": build_case("--frac-bits", "60", message="frac bits must be in .*not 60"),
+    "frac bits in words": build_case(
+        "--frac-bits", "few", message="argument --frac-bits: invalid int value: 'few'"
+    ),
+    "no tolerance": build_case(
+        "--tolerance", "0", message="tolerance must be above 0 and below 1, not 0.0"
+    ),
+    "nan tolerance": build_case("--tolerance", "nan", message="tolerance must be .*, not nan"),
+    "slow clock": build_case("--clock", "0", message=r"clock must be in \[1, 600\] MHz, not 0"),
+    "nan clock": build_case("--clock", "nan", message="clock must be in .* MHz, not nan"),
+    "fast clock": build_case("--clock", "599", message="clock must be .*not 599"),
+    "unknown simulator": Case(
+        ("build", "good.npz", "--sim", "icarus,xsim"),
+        "simulator must be one of amaranth, icarus, verilator, not 'xsim'",
+    ),
+    "sim in an unknown simulator": Case(
+        ("sim", "good.npz", "--simulator", "xsim"), "argument --simulator: invalid choice: 'xsim'"
+    ),
+    "work folder below a file": Case(
+        ("sim", "good.npz", "--workdir", "file/work"),
+        r"work folder file/work can't be written \(Not a directory\); choose another with --work",
+    ),
+    "unknown pass": Case(
+        ("show", "good.npz", "--after", "magic"), "argument --after: invalid choice: 'magic'"
+    ),
+    "no data": build_case("--data", "none.csv", message="data file none.csv can't be read: "),
+    "missing column": build_case(
+        "--data", "no_target.csv", message="data file .* must have a column 'y0'; it has x0, x1"
+    ),
+    "text in data": build_case(
+        "--data",
+        "text.csv",
+        message="line 3 of text.csv, column 'x1' must be a finite number, not 'high'",
+    ),
+    "no model": build_case(model="none.npz", message="model file none.npz .*"),
+    "model is a folder": build_case(model="other", message="model file other .*"),
+    "truncated model": build_case(model="truncated.npz", message="model file truncated.npz .*"),
+    "newer model": build_case(
+        model="newer.npz", message="meta 'version' must be at most 1, not 2; inst"
+    ),
+    "text for a model": build_case(model="text.csv", message="model file text.csv .*"),
+    "tanh model": build_case(model="tanh.npz", message="layer 1 .*tanh"),
+    "small device": build_case(
+        "--part",
+        "xc7s6cpga196-1",
+        model="large.npz",
+        message=r"design must fit xc7s6 within 80%, not need [\d,]+ LUT of 3,750 \(\d+%\).*; take",
+    ),
+    "no icarus": Case(
+        ("build", "good.npz", "--no-synth", "--sim", "icarus"),
+        "icarus must have 'iverilog' on the path, .* install the system package 'iverilog'",
+        1,
+        path="other",
+    ),
+    "no compiler for verilator": Case(
+        ("sim", "good.npz", "--simulator", "verilator", "--workdir", "work"),
+        "verilator must have 'perl' on the path, .* install the system package 'perl'",
+        1,
+        path="other",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with models, tables and other files, good and bad."""
+    folder = tmp_path_factory.mktemp("workshop")
+    good = small_model(folder / "good.npz")
+    (folder / "truncated.npz").write_bytes(good.read_bytes()[:-100])
+    arrays = small_arrays()
+    newer = oracle.meta_of(arrays) | {"version": 2}
+    write_model(folder / "newer.npz", arrays | {"meta": meta_array(newer)})
+    small_model(folder / "tanh.npz", activation="tanh")
+    small_model(folder / "large.npz", features=8, layers=(150,), bits=15, input_bits=8)
+    write_csv(folder / "no_target.csv", ["x0", "x1"], [[1, 2]])
+    write_csv(folder / "text.csv", ["x0", "x1", "y0"], [[1, 2, 3], [1, "high", 3]])
+    (folder / "file").write_text("not a folder\n")
+    (folder / "other").mkdir()
+    (folder / "other" / "notes.txt").write_text("not a build\n")
+    return folder
+
+
+@pytest.fixture
+def at_work(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The workshop as the current folder, with the handlers of signals as they were after it."""
+    monkeypatch.chdir(workshop)
+    handler = signal.getsignal(signal.SIGTERM)
+    yield workshop
+    signal.signal(signal.SIGTERM, handler)
+
+
+def assert_one_line(text: str, message: str) -> None:
+    assert text.count("\n") == 1
+    assert re.match(f"error: {message}".replace("?", r"\?"), text), text
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_goes_wrong_is_one_line(
+    name: str,
+    at_work: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    case = BAD[name]
+    if case.path:
+        monkeypatch.setenv("PATH", case.path)
+    before = contents(at_work)
+    assert main(case.arguments) == case.code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert_one_line(err, case.message)
+    assert left_behind(at_work, before) == {}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_goes_wrong_is_one_line_of_a_process(name: str, workshop: Path) -> None:
+    case = BAD[name]
+    before = contents(workshop)
+    done = run(*case.arguments, cwd=workshop, env={"PATH": case.path} if case.path else None)
+    assert (done.returncode, done.stdout) == (case.code, "")
+    assert_one_line(done.stderr, case.message)
+    assert left_behind(workshop, before) == {}
+
+
+def left_behind(folder: Path, before: dict[str, bytes]) -> dict[str, bytes]:
+    """What is there now and was not; a work folder, and the parent of builds, may be."""
+    now = contents(folder)
+    assert before.items() <= now.items()
+    new = now.keys() - before.keys() - {"rtl_out"}
+    return {name: now[name] for name in new if not name.startswith("work/")}
+
+
+def test_a_build_prints_its_figures_and_nothing_else(
+    at_work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for quiet in ((), ("-q",)):
+        assert main(["build", "good.npz", *QUICK, "--out", str(tmp_path / "out"), *quiet]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        report = json.loads((tmp_path / "out" / "report.json").read_text())
+        assert out.startswith("good for arty-a7 (xc7a100tcsg324-1)\n")
+        assert f"PC {report['rmse_pc']:.6f}, hardware {report['rmse_hw']:.6f}" in out
+        assert f"latency {report['latency_cycles']} cycle" in out
+        assert "LUT of 63,400" in out
+        assert f"{tmp_path / 'out'}/" in out.replace("\n", "")
+
+
+def test_a_build_as_json(at_work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert main(["build", "good.npz", *QUICK, "--out", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told.pop("folder") == str(out)
+    assert told == json.loads((out / "report.json").read_text())
+
+
+def test_options_reach_the_design(
+    at_work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--part", "xc7z020clg484-1", "--clock", "50", "--frac-bits", "9", "--name", "demo"]
+    argv = ["build", "good.npz", *QUICK, "--json", "--out", str(tmp_path / "out")]
+    assert main([*argv, *options]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["part"], told["clock_mhz"], told["name"]) == ("xc7z020clg484-1", 50.0, "demo")
+    assert told["formats"]["coefficient_fraction_bits"] == 9
+    assert told["device"]["lut"] == 53_200
+
+
+def test_boards_are_listed(capsys: pytest.CaptureFixture[str], at_work: Path) -> None:
+    assert main(["boards"]) == 0
+    table = capsys.readouterr().out
+    assert main(["boards", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [board["name"] for board in facts] == list(boards.names())
+    assert facts[0] == {
+        "name": "arty-a7",
+        "part": "xc7a100tcsg324-1",
+        "clock_mhz": 100.0,
+        "lut": 63_400,
+        "ff": 126_800,
+        "dsp": 240,
+        "bram36": 135,
+    }
+    for board in facts:
+        for figure in (board["name"], board["part"], f"{board['lut']:,}", f"{board['bram36']}"):
+            assert figure in table
+
+
+def test_show_prints_the_program_of_each_stage(
+    capsys: pytest.CaptureFixture[str], at_work: Path
+) -> None:
+    shown = {}
+    for stage in ("load", "integer_thresholds", None):
+        assert main(["show", "good.npz", *(["--after", stage] if stage else [])]) == 0
+        shown[stage] = capsys.readouterr().out
+        assert shown[stage].startswith("%0 = input 0 in [0, 15]  # x0\n")
+        assert shown[stage].splitlines()[-1].startswith("return %")
+    assert re.search(r"%\d+ > -?\d+\.\d+  # layer1\.node0", shown["load"])
+    assert not re.search(r"[<>]=? -?\d+\.\d", shown["integer_thresholds"])
+    assert len(set(shown.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("simulator", "vectors", "waveform"),
+    [("icarus", 216, "icarus/scm_core.fst"), ("amaranth", 24, "amaranth.vcd")],
+)
+def test_sim_runs_one_simulator_and_leaves_a_waveform(
+    at_work: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    simulator: str,
+    vectors: int,
+    waveform: str,
+) -> None:
+    argv = ["sim", "good.npz", "--simulator", simulator, "--workdir", str(tmp_path / "w")]
+    assert main([*argv, "--waves"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert re.match(rf"{simulator} [\d.]+: {vectors} vectors, 0 mismatches, latency \d+ cyc", first)
+    assert second == f"waveform: {tmp_path / 'w' / waveform}"
+    assert (tmp_path / "w" / waveform).stat().st_size > 300
+    assert main([*argv, "--json", "--seed", "3"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["simulator"], told["vectors"], told["mismatches"]) == (simulator, vectors, 0)
+    assert (told["failures"], told["waveform"]) == ([], None)
+
+
+def test_sim_takes_rows_of_ones_own(
+    at_work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0"], np.zeros((4, 3)).tolist())
+    argv = ["sim", "good.npz", "--simulator", "amaranth", "--data", str(data), "--json"]
+    assert main([*argv, "--workdir", str(tmp_path / "w")]) == 0
+    assert json.loads(capsys.readouterr().out)["vectors"] == 24
+
+
+def test_help_says_how(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["build", "--help"])
+    out = capsys.readouterr().out
+    for option in (
+        "--board",
+        "--part",
+        "--tolerance",
+        "--frac-bits",
+        "--data",
+        "--out",
+        "--no-sim",
+    ):
+        assert option in out
+
+
+@pytest.mark.parametrize("arguments", [("boards",), ("boards", "--json"), ("show", "good.npz")])
+def test_a_reader_that_has_gone_is_no_error(workshop: Path, arguments: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stdout:
+        done = subprocess.run(
+            command(*arguments), cwd=workshop, stdout=stdout, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("arguments", [("boards",), ("boards", "--json")])
+def test_a_full_disk_is_one_line(workshop: Path, arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as stdout:
+        done = subprocess.run(
+            command(*arguments), cwd=workshop, stdout=stdout, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("error: [Errno 28] No space left on device; ")
+    assert done.stderr.count(b"\n") == 1
