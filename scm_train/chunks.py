@@ -7,14 +7,17 @@ that a result never depends on the number of threads.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from threadpoolctl import threadpool_limits
 
-__all__ = ["ChunkMap", "chunk_map", "row_chunks"]
+__all__ = ["ChunkMap", "Scratch", "chunk_map", "row_chunks"]
 
 Result = TypeVar("Result")
 
@@ -35,6 +38,24 @@ class ChunkMap:
         if self.pool is None or len(chunks) < 4:
             return [function(chunk) for chunk in chunks]
         return list(self.pool.map(function, chunks))
+
+
+class Scratch(threading.local):
+    """Arrays to work in, one per name and thread, used again and again.
+
+    The system takes large arrays back as they are freed and clears them anew for the next chunk,
+    which costs as much as the work on them.
+    """
+
+    def __init__(self) -> None:
+        self._bytes: dict[str, NDArray[np.uint8]] = {}
+
+    def __call__(self, name: str, shape: tuple[int, int], dtype: DTypeLike) -> NDArray:
+        """An array of any content, the caller's until the next call of that name and thread."""
+        size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+        if name not in self._bytes or len(self._bytes[name]) < size:
+            self._bytes[name] = np.empty(size, dtype=np.uint8)
+        return self._bytes[name][:size].view(dtype).reshape(shape)
 
 
 @contextmanager

@@ -110,7 +110,7 @@ class CandidateDraw:
     ) -> NDArray[np.float64]:
         if self._range is None and inputs.integer:
             at = inputs.take(rng.integers(rows, size=len(weights)))
-            sums = (at * weights).sum(axis=1)
+            sums = np.einsum("ti,ti->t", at, weights.astype(np.float64))
             # Integer sums never meet a threshold strictly between integers, so none can tie.
             return rng.uniform(-1, 1, len(weights)) - sums
         low, high = self._range or (-1.0, 1.0)

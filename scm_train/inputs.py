@@ -7,15 +7,14 @@ that suits its structure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from scm_train._levels import features_of, level_blocks, level_counts, occurring
 from scm_train.activations import HARDWARE_ACTIVATIONS
-from scm_train.chunks import row_chunks
+from scm_train.chunks import Scratch, row_chunks
 from scm_train.encoders import Encoder
 from scm_train.nodes import NodeStore
 from scm_train.scaling import to_unit
@@ -30,12 +29,16 @@ CACHE_BYTES = 512 << 20
 #: Features are tabulated together up to this number of joint levels: a table of so many entries for
 #: a hundred candidates still fits a core's own cache.
 JOINT_LEVELS = 1024
+#: Rows compared at a time.
+TILE = 16
 #: A feature of more levels than this is cheaper to encode than to tabulate.
 MOST_LEVELS = 4096
 
 #: ``H W^T + b`` (rows in the slice, candidates) of some candidates, as a function of the rows. The
-#: array belongs to the caller, in whichever memory order suited its making.
+#: array is the caller's until the next call in the same thread, in either memory order.
 Sums = Callable[[slice], NDArray]
+#: Whether each candidate fires on each row, likewise.
+Fires = Callable[[slice], NDArray[np.bool_]]
 
 
 class Rows:
@@ -73,8 +76,11 @@ class LayerInputs(Protocol):
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         """Prepare ``H W^T + b`` of ``weights`` (candidates, inputs) and ``biases`` (candidates,).
 
-        It is no less exact than ``dtype``; a whole-number ``dtype`` needs whole numbers throughout.
+        ``dtype`` is float32 or float64.
         """
+
+    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        """Prepare ``H W^T >= limits`` of signs and whole-number limits, where inputs are bits."""
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         """The inputs (len(indices), inputs) on chosen rows."""
@@ -89,6 +95,7 @@ class _ChunkCache:
 
     def __init__(self, chunk: Callable[[slice, DTypeLike], NDArray], rows: int, columns: int):
         self._chunk = chunk
+        self._scratch = Scratch()
         self._kept: dict[type, NDArray] = {}
         for dtype, height in ((np.float32, columns + 1), (np.float64, columns)):
             if rows * height * np.dtype(dtype).itemsize <= CACHE_BYTES:
@@ -100,9 +107,18 @@ class _ChunkCache:
         if np.dtype(dtype) == np.float64:
             exact = weights.astype(np.float64)
             return lambda rows: (exact @ self._columns(rows) + biases[:, None]).T
-        # Sums of signed bits are exact in float32, too.
-        signs = np.column_stack([weights, biases]).astype(np.float32)
-        return lambda rows: (signs @ self._columns_and_ones(rows)).T
+        extended = np.column_stack([weights, biases]).astype(np.float32)
+
+        def on(rows: slice) -> NDArray[np.float32]:
+            out = self._scratch("sums", (len(weights), rows.stop - rows.start), np.float32)
+            return np.matmul(extended, self._columns_and_ones(rows), out=out).T
+
+        return on
+
+    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        # Sums of signed bits are exact in float32.
+        sums = self.sums(weights, -limits, np.float32)
+        return lambda rows: sums(rows) >= 0
 
     def _columns(self, rows: slice) -> NDArray[np.float64]:
         if np.float64 in self._kept:
@@ -129,6 +145,9 @@ class DirectInputs:
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         return self._chunks.sums(weights, biases, dtype)
 
+    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        return self._chunks.fires(weights, limits)
+
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.rows.encoded(indices, np.float64)
 
@@ -144,6 +163,9 @@ class NodeInputs:
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         return self._chunks.sums(weights, biases, dtype)
+
+    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        return self._chunks.fires(weights, limits)
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.store.take(indices)
@@ -161,23 +183,47 @@ class LevelInputs:
     def __init__(self, rows: Rows):
         assert rows.encoder is not None
         self.groups = rows.encoder.groups
+        self._scratch = Scratch()
         self._starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
-        features = _features(rows.encoder)
+        features = features_of(rows.encoder)
         levels = np.empty((len(features), len(rows)), dtype=np.uint16)
         for chunk in row_chunks(len(rows), CHUNK):
             codes = rows.encoder.codes(rows.unit(chunk))
             for feature, own in zip(features, levels, strict=True):
                 own[chunk] = feature.levels(codes)
-        features = [_occurring(f, own) for f, own in zip(features, levels, strict=True)]
-        self._blocks = _level_blocks(features, min(JOINT_LEVELS, len(rows) // 4))
+        features = [occurring(f, own) for f, own in zip(features, levels, strict=True)]
+        self._blocks = level_blocks(features, min(JOINT_LEVELS, len(rows) // 4))
         self._levels = [block.join(levels) for block in self._blocks]
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
+        return self._totals(weights, biases, np.dtype(dtype))
+
+    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        count = weights.shape[1]
+        seen = count if weights.all() else np.count_nonzero(weights, axis=1)
+        # A sum of signed bits is twice the number of matches, less the number of bits seen.
+        needed = np.clip((limits + seen + 1) // 2, 0, count + 1)
+        # A feature's share is a difference, and may be negative; the total of all shares and of
+        # negative weights is a count, and right modulo 256, too.
+        negative = (seen - weights.sum(axis=1, dtype=np.int64)) // 2
+        dtype = np.dtype(np.uint8 if count < 255 else np.uint16)
+        matches = self._totals(weights, negative, dtype)
+        needed = needed.astype(dtype)
+
+        def on(rows: slice) -> NDArray[np.bool_]:
+            found = matches(rows)
+            out = self._scratch("fires", found.shape, np.bool_)
+            return _at_least(found, needed, out)
+
+        return on
+
+    def _totals(self, weights: NDArray, offsets: NDArray, dtype: np.dtype) -> Sums:
+        """``offsets`` and the shares of all features: of signed bits for floats, else of bits."""
         seen = None
         if not weights.all():
             seen = np.logical_or.reduceat(weights != 0, self._starts, axis=1)
         exact = weights.astype(np.float64 if dtype == np.float64 else np.float32)
-        offsets = biases.astype(dtype)
+        offsets = offsets.astype(dtype)
         dense, sparse = [], []
         for levels, block in zip(self._levels, self._blocks, strict=True):
             candidates, table = block.shares(exact, seen, dtype)
@@ -189,13 +235,16 @@ class LevelInputs:
             dense[0][1][:] += offsets
 
         def on(rows: slice) -> NDArray:
-            # Levels are in range by construction; this mode spares the check of each.
-            parts = (table.take(levels[rows], axis=0, mode="wrap") for levels, table in dense)
-            total = next(parts, None)
-            if total is None:
-                total = np.repeat(offsets[None], rows.stop - rows.start, axis=0)
-            for part in parts:
-                total += part
+            shape = (rows.stop - rows.start, len(weights))
+            total = self._scratch("total", shape, dtype)
+            share = self._scratch("share", shape, dtype)
+            if not dense:
+                total[:] = offsets
+            for number, (levels, table) in enumerate(dense):
+                # Levels are in range by construction; this mode spares the check of each.
+                table.take(levels[rows], axis=0, mode="wrap", out=share if number else total)
+                if number:
+                    total += share
             for levels, candidates, table in sparse:
                 total[:, candidates] += table.take(levels[rows], axis=0, mode="wrap")
             return total
@@ -203,117 +252,28 @@ class LevelInputs:
         return on
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
-        h = np.empty((len(indices), len(self.groups)))
+        h = np.empty((len(indices), len(self.groups)), dtype=np.float32)
         for levels, block in zip(self._levels, self._blocks, strict=True):
             block.write_bits(levels[indices], h)
-        return h
-
-
-@dataclass(frozen=True)
-class _Feature:
-    """A coded feature: the least code of each level, its bits (levels, bits) as +-1, its inputs."""
-
-    number: int
-    codes: NDArray[np.int64]
-    bits: NDArray[np.float32]
-    inputs: slice
-
-    def levels(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
-        return np.searchsorted(self.codes, codes[:, self.number], side="right") - 1
-
-
-@dataclass(frozen=True)
-class _LevelBlock:
-    """Features tabulated together; in a joint level the last feature runs fastest."""
-
-    features: tuple[_Feature, ...]
-
-    def join(self, levels: NDArray[np.uint16]) -> NDArray[np.uint16]:
-        """The joint level of each row from the levels (features, rows) of all features."""
-        joint = np.zeros(levels.shape[1], dtype=np.uint16)
-        for feature in self.features:
-            joint *= np.uint16(len(feature.bits))
-            joint += levels[feature.number]
-        return joint
-
-    def write_bits(self, joint: NDArray[np.uint16], h: NDArray[np.float64]) -> None:
-        """Write the coded bits at joint levels to their columns of ``h``."""
-        for feature in reversed(self.features):
-            joint, level = np.divmod(joint, np.uint16(len(feature.bits)))
-            h[:, feature.inputs] = feature.bits[level]
-
-    def shares(
-        self, weights: NDArray, seen: NDArray[np.bool_] | None, dtype: DTypeLike
-    ) -> tuple[NDArray[np.intp] | None, NDArray]:
-        """The candidates that see this block (None: take all) and their table (levels, them).
-
-        ``seen`` (candidates, features) says who sees what, None meaning everything.
-        """
-        candidates = None
-        if seen is not None:
-            some = np.flatnonzero(seen[:, [f.number for f in self.features]].any(axis=1))
-            # Adding to scattered columns costs several times as much as adding to all of them.
-            if 4 * len(some) < len(weights):
-                candidates, weights = some, weights[some]
-        table = np.zeros((1, len(weights)), dtype=dtype)
-        for feature in self.features:
-            own = (feature.bits @ weights[:, feature.inputs].T).astype(dtype, copy=False)
-            joint = own if len(self.features) == 1 else table[:, None, :] + own
-            table = joint.reshape(len(table) * len(own), len(weights))
-        return candidates, table
+        return h.astype(np.float64)
 
 
 def first_inputs(rows: Rows) -> LayerInputs:
     """The inputs of the first layer in the form that suits the encoder."""
     encoder = rows.encoder
-    if encoder is None or not encoder.coded or max(_level_counts(encoder)) > MOST_LEVELS:
+    if encoder is None or not encoder.coded or max(level_counts(encoder)) > MOST_LEVELS:
         return DirectInputs(rows)
     return LevelInputs(rows)
 
 
-def _level_counts(encoder: Encoder) -> list[int]:
-    if encoder.kind == "thermometer":
-        return [bits + 1 for bits in encoder.bits]
-    return [2**bits for bits in encoder.bits]
-
-
-def _occurring(feature: _Feature, levels: NDArray[np.uint16]) -> _Feature:
-    """Keep the levels that occur, and renumber ``levels`` (rows,) accordingly, in place."""
-    occurs = np.bincount(levels, minlength=len(feature.bits)) > 0
-    levels[:] = (np.cumsum(occurs) - 1).astype(np.uint16)[levels]
-    return replace(feature, codes=feature.codes[occurs], bits=feature.bits[occurs])
-
-
-def _level_blocks(features: list[_Feature], most: int) -> list[_LevelBlock]:
-    """Join features, those of few levels first, while joint levels stay at ``most`` or below."""
-    blocks: list[list[_Feature]] = []
-    joint = 0
-    for feature in sorted(features, key=lambda f: len(f.bits)):
-        joint *= len(feature.bits)
-        if blocks and joint <= most:
-            blocks[-1].append(feature)
-        else:
-            blocks.append([feature])
-            joint = len(feature.bits)
-    return [_LevelBlock(tuple(block)) for block in blocks]
-
-
-def _features(encoder: Encoder) -> list[_Feature]:
-    starts = np.concatenate([[0], np.cumsum(encoder.bits)])
-    features = []
-    for number, (start, stop) in enumerate(pairwise(starts.tolist())):
-        codes = _level_codes(encoder, number)
-        rows = np.zeros((len(codes), encoder.n_features), dtype=np.int64)
-        rows[:, number] = codes
-        bits = encoder.encode_codes(rows, np.float32)[:, start:stop]
-        features.append(_Feature(number, codes, bits, slice(start, stop)))
-    return features
-
-
-def _level_codes(encoder: Encoder, feature: int) -> NDArray[np.int64]:
-    """The least code of every level of a feature."""
-    if encoder.kind == "thermometer":
-        return np.concatenate([[0], encoder.thresholds[feature]]).astype(np.int64)
-    assert encoder.input_bits is not None
-    bits = encoder.bits[feature]
-    return np.arange(2**bits, dtype=np.int64) << (encoder.input_bits - bits)
+def _at_least(found: NDArray, needed: NDArray, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """``found >= needed`` (rows, T), several rows at a time: short loops cost more than they do."""
+    rows, count = found.shape
+    whole = rows - rows % TILE
+    np.greater_equal(
+        found[:whole].reshape(-1, TILE * count),
+        np.tile(needed, TILE),
+        out=out[:whole].reshape(-1, TILE * count),
+    )
+    np.greater_equal(found[whole:], needed, out=out[whole:])
+    return out

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
-from scm_train.chunks import ChunkMap
+from scm_train.chunks import ChunkMap, Scratch
 from scm_train.draw import CandidateDraw, Candidates
 from scm_train.history import History
 from scm_train.inputs import LayerInputs
@@ -36,7 +36,7 @@ STEEPNESS = 2.4e-7
 #: Beyond this every activation is a step, and sums would leave the range of float32.
 MOST_LAMBDA = 1e30
 #: A sigmoid of a smaller mean square is computed a second time, from its exponential.
-FAINT = 1 / 64
+FAINT = 1 / 256
 #: A candidate of a smaller square norm is saturated at 0, and no candidate.
 SATURATED = 1e-20
 #: A candidate with a smaller share of its square norm outside the others' span is no candidate.
@@ -79,6 +79,7 @@ class Search:
         self.rng = rng
         self.history = history
         self._map = chunk_map
+        self._scratch = Scratch()
 
     def find(
         self, inputs: LayerInputs, activation: str, readout: Readout, count: int
@@ -108,7 +109,7 @@ class Search:
         return Configuration(node, 1.0, float("nan"), h)
 
     def _moments(self, batch: _Batch, aim: _Aim) -> _Moments:
-        moments = self._moments_of(batch, _responses(batch), aim)
+        moments = self._moments_of(batch, _responses(batch, self._scratch), aim)
         if batch.activation != "sigmoid":
             return moments
         faint = np.flatnonzero(moments.norm < FAINT * aim.rows)
@@ -125,8 +126,8 @@ class Search:
             t = responses.on(chunk)
             probes = aim.probes(chunk)
             dots = raw = (probes @ t).astype(np.float64)
-            # Bits are their own squares; others may be overwritten by theirs.
-            norm = raw[0] if bits else probes[0] @ np.square(t, out=t)
+            # Bits are their own squares.
+            norm = raw[0] if bits else _square_norms(t)
             if shift:
                 dots = gain * raw + shift * probes.sum(axis=1)[:, None]
                 # |shift + gain t|^2 = gain^2 |t|^2 + 2 shift sum(h) - n shift^2
@@ -278,6 +279,14 @@ def node_outputs(
     return h
 
 
+def _square_norms(t: NDArray[np.float32]) -> NDArray[np.float32]:
+    """``<t, t>`` of each column; ``t`` may be lost."""
+    if t.flags.f_contiguous:
+        columns = t.T
+        return (columns[:, None, :] @ columns[:, :, None])[:, 0, 0]
+    return np.square(t, out=t).sum(axis=0)
+
+
 def _chunk_rows(candidates: int) -> int:
     size = max(256, min(CHUNK_ROWS, CHUNK_NUMBERS // candidates))
     # Columns a power of two apart would compete for the same lines of a cache.
@@ -293,11 +302,11 @@ class _Responses:
     gain: float = 1.0
 
 
-def _responses(batch: _Batch) -> _Responses:
+def _responses(batch: _Batch, scratch: Scratch) -> _Responses:
     if batch.activation == "sign":
-        return _Responses(_bits(batch), -1.0, 2.0)
+        return _Responses(_bits(batch, scratch), -1.0, 2.0)
     if batch.activation == "step":
-        return _Responses(_bits(batch))
+        return _Responses(_bits(batch, scratch))
     if batch.activation == "sigmoid":
         # Half the price of the exponential, but imprecise next to 0.
         return _Responses(_smooth(batch, np.tanh, 0.5), 0.5, 0.5)
@@ -335,16 +344,27 @@ def _smooth(
     return on
 
 
-def _bits(batch: _Batch) -> Callable[[slice], NDArray[np.float32]]:
+def _bits(batch: _Batch, scratch: Scratch) -> Callable[[slice], NDArray[np.float32]]:
     """Whether each row fires, exactly: rounding near the threshold would flip whole rows."""
     weights, biases = batch.candidates.weights, batch.candidates.biases
     strict = batch.activation == "sign"
-    count = weights.shape[1]
-    dtype: type = np.float64
-    if batch.inputs.integer and weights.dtype == np.int8 and count < 2**14:
-        # For a whole number s, s + b > 0 where s > floor(-b), and s + b >= 0 where s >= ceil(-b).
-        limit = np.floor(-biases) if strict else np.ceil(-biases)
-        dtype, biases = np.int16, -np.clip(limit, -count - 1, count + 1)
-    sums = batch.inputs.sums(weights, biases, dtype)
-    fires = np.greater if strict else np.greater_equal
-    return lambda chunk: fires(sums(chunk), 0).astype(np.float32)
+    if batch.inputs.integer and weights.dtype == np.int8:
+        # For a whole number s, s + b > 0 where s >= floor(-b) + 1, and s + b >= 0 where
+        # s >= ceil(-b); s itself is within the number of weights.
+        limits = np.floor(-biases) + 1 if strict else np.ceil(-biases)
+        most = weights.shape[1] + 1
+        fires = batch.inputs.fires(weights, np.clip(limits, -most, most).astype(np.int64))
+    else:
+        sums = batch.inputs.sums(weights, biases, np.float64)
+        compare = np.greater if strict else np.greater_equal
+
+        def fires(chunk: slice) -> NDArray[np.bool_]:
+            return compare(sums(chunk), 0)
+
+    def on(chunk: slice) -> NDArray[np.float32]:
+        fired = fires(chunk)
+        out = scratch("bits", fired.shape, np.float32)
+        np.copyto(out, fired)
+        return out
+
+    return on

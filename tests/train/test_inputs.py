@@ -28,10 +28,13 @@ def test_sums_by_levels_equal_sums_by_bits(encoder: str, inputs_per_node, rows: 
     biases = rng.integers(-9, 9, 40)
     part = slice(rows // 3, rows)
     wanted = direct.take(np.arange(rows))[part] @ batch.weights.T.astype(float) + biases
-    for dtype in (np.int16, np.float32, np.float64):
-        for inputs in (levels, direct):
+    for inputs in (levels, direct):
+        for dtype in (np.float32, np.float64):
             found = inputs.sums(batch.weights, biases, dtype)(part)
             np.testing.assert_array_equal(found, wanted)
+        for limits in (-biases, biases - 300, biases + 300):
+            found = inputs.fires(batch.weights, limits)(part)
+            np.testing.assert_array_equal(found, wanted - biases >= limits)
     picked = rng.integers(rows, size=9)
     np.testing.assert_array_equal(levels.take(picked), direct.take(picked))
 
