@@ -22,6 +22,7 @@ COMMON_FILES = {
     "build.tcl",
     "project.tcl",
     "report.json",
+    "report.html",
     "digest.txt",
 }
 SMALL: dict[str, Any] = {"features": 2, "layers": (3,), "bits": 3, "input_bits": 4, "rows": 10}

@@ -1,0 +1,110 @@
+"""Who imports whom: two packages apart, and stages that only look back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import REPOSITORY
+
+# Where each package of the tree is imported from.
+ROOTS = {
+    "scm_hw": REPOSITORY / "scm_hw",
+    "scm_hw.boards": REPOSITORY / "boards",
+    "scm_hw.sim": REPOSITORY / "sim",
+    "scm_train": REPOSITORY / "scm_train",
+}
+# The stages of the compiler. Each imports only from itself and from those before it.
+STAGES = (
+    "errors",
+    "ir",
+    "load",
+    "interp",
+    "target",
+    "passes",
+    "schedule",
+    "rtl",
+    # Boards play vectors on the board; simulators play them in a process.
+    "sim",
+    "boards",
+    "emit",
+    "simulate",
+    "report.synthesis",
+    "design",
+    "rows",
+    "report",
+    "folders",
+    "check",
+    "build",
+    "console",
+    "cli",
+    "__main__",
+)
+
+
+def modules() -> dict[str, Path]:
+    """Every module of both packages, by the name that it is imported under."""
+    found = {}
+    for package, folder in ROOTS.items():
+        for path in folder.rglob("*.py"):
+            parts = path.relative_to(folder).with_suffix("").parts
+            name = ".".join([package, *parts])
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imported(path: Path, known: set[str]) -> Iterator[str]:
+    """What a file imports of ours, in functions too; of `from a import b` the module, if b is."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in known else str(node.module) for name in inner)
+
+
+def stage(module: str) -> str:
+    """The longest stage that a module of scm_hw belongs to."""
+    name = module.removeprefix("scm_hw.")
+    own = [s for s in STAGES if name == s or name.startswith(f"{s}.")]
+    assert own, f"{module} belongs to no stage; add it to STAGES"
+    return max(own, key=len)
+
+
+MODULES = modules()
+COMPILER = sorted(name for name in MODULES if name.startswith("scm_hw."))
+
+
+def test_the_scan_sees_the_tree() -> None:
+    assert {"scm_hw.cli", "scm_hw.boards.top", "scm_hw.sim.runner", "scm_hw.ir"} <= MODULES.keys()
+    assert "scm_train.engine" in MODULES
+    known = set(MODULES)
+    assert "scm_hw.boards" in imported(MODULES["scm_hw.cli"], known)
+    assert "scm_hw.cli" in imported(MODULES["scm_hw.__main__"], known)
+
+
+@pytest.mark.parametrize(("package", "other"), [("scm_hw", "scm_train"), ("scm_train", "scm_hw")])
+def test_trainer_and_compiler_share_only_the_model_file(package: str, other: str) -> None:
+    known = set(MODULES)
+    foreign = {"boards", "sim", other} if package == "scm_train" else {other}
+    for module, path in MODULES.items():
+        if module.split(".")[0] == package:
+            roots = {name.split(".")[0] for name in imported(path, known)}
+            assert not roots & foreign, module
+
+
+@pytest.mark.parametrize("module", COMPILER)
+def test_a_stage_imports_only_earlier_ones(module: str) -> None:
+    own = STAGES.index(stage(module))
+    for name in imported(MODULES[module], set(MODULES)):
+        assert name not in ("boards", "sim"), f"{module} imports {name}, not scm_hw.{name}"
+        if name.startswith("scm_hw."):
+            assert STAGES.index(stage(name)) <= own, f"{module} imports the later {name}"
+
+
+def test_no_stage_is_listed_that_is_not_there() -> None:
+    assert {stage(module) for module in COMPILER} == set(STAGES)
