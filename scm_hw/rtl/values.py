@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed, unsigned
 
@@ -30,7 +30,8 @@ def shape_of(reach: Range) -> Shape:
 def drive(m: Module, target: Signal, op: Op, args: list[Value]) -> None:
     """Make `target` the value of an operation on its operands."""
     if isinstance(op, Table):
-        _drive_table(m, target, op, args[0])
+        entries = _entries(op, len(args[0]))
+        _select(m, target, args[0], [Const(entry, target.shape()) for entry in entries])
     else:
         m.d.comb += target.eq(_expression(op, args))
 
@@ -51,14 +52,15 @@ def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index:
     inverse = Signal(width, name=f"{target.name}_inverse")
     propagate = Signal(varying, name=f"{target.name}_xor")
     m.d.comb += [plain.eq(left), inverse.eq(~plain)]
+    sides = [(plain[place], inverse[place]) for place in range(width)]
 
     def flipped(entry: int, places: range) -> Value:
-        return Cat(*((inverse if entry >> j & 1 else plain)[j] for j in places))
+        return Cat(*(sides[place][entry >> place & 1] for place in places))
 
-    with m.Switch(index):
-        for entry in _rows(m, table, len(index)):
-            m.d.comb += propagate.eq(flipped(entry, range(varying)))
-    right = plain ^ Cat(propagate, flipped(table.contents[0], range(varying, width)))
+    # A case for each address, not for each entry: it keeps synthesis from finding the table again.
+    entries = _entries(table, len(index))
+    _select(m, propagate, index, [flipped(entry, range(varying)) for entry in entries])
+    right = plain ^ Cat(propagate, flipped(entries[0], range(varying, width)))
     difference = Cat(Const(0, 1), plain) - Cat(Const(1, 1), ~right)
     m.d.comb += target.eq(difference[1:])
 
@@ -69,21 +71,20 @@ def _differing_places(contents: tuple[int, ...], width: int) -> int:
     return max(((entry ^ contents[0]) & mask).bit_length() for entry in contents)
 
 
-def _drive_table(m: Module, target: Signal, op: Table, index: Value) -> None:
-    """One LUT for each result bit, while the index has no more than six."""
+def _select(m: Module, target: Signal, index: Value, choices: Sequence[Value]) -> None:
+    """The choice at the index: of constants, one LUT for each bit up to six address bits."""
     with m.Switch(index):
-        for entry in _rows(m, op, len(index)):
-            m.d.comb += target.eq(Const(entry, target.shape()))
+        for address, choice in enumerate(choices[:-1]):
+            with m.Case(address):
+                m.d.comb += target.eq(choice)
+        with m.Default():
+            m.d.comb += target.eq(choices[-1])
 
 
-def _rows(m: Module, op: Table, index_bits: int) -> Iterator[int]:
-    """Each entry, inside the case of its address; the last stands for all that never occur."""
-    entries = op.contents[: 1 << index_bits]
-    for address, entry in enumerate(entries[:-1]):
-        with m.Case(address):
-            yield entry
-    with m.Default():
-        yield entries[-1]
+def _entries(op: Table, index_bits: int) -> tuple[int, ...]:
+    """One entry for every value of the index; what lies beyond the contents never occurs."""
+    size = 1 << index_bits
+    return op.contents[:size] + op.contents[-1:] * (size - len(op.contents))
 
 
 def _expression(op: Op, args: list[Value]) -> Value:
