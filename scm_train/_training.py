@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 ENCODER_ROWS = 200_000
 #: With fewer rows than this none can be spared for validation.
 FEWEST_ROWS = 20
+#: Fewest rows that validation must leave to train on.
+FEWEST_TRAINING_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,11 @@ def _split(
     held = round(fraction * rows)
     if rows < FEWEST_ROWS or not held:
         return None, None
+    if rows - held < FEWEST_TRAINING_ROWS:
+        raise ParameterError(
+            f"validation_fraction must leave at least {FEWEST_TRAINING_ROWS} of the {rows} rows to "
+            f"train on, not {rows - held} as with {fraction!r}; take less, or pass eval_set to fit"
+        )
     mask = np.zeros(rows, dtype=bool)
     mask[rng.choice(rows, held, replace=False)] = True
     return np.flatnonzero(~mask), np.flatnonzero(mask)

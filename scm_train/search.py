@@ -240,7 +240,9 @@ class _Batch:
         """Bound on the float32 error of a correlation; outputs of sign and step are exact."""
         if self.activation in HARDWARE_ACTIVATIONS:
             return ROUNDING
-        return ROUNDING + STEEPNESS * self.lambda_ * np.sqrt(self.candidates.weights.shape[1])
+        steep = STEEPNESS * self.lambda_ * np.sqrt(self.candidates.weights.shape[1])
+        # Whatever the error, a correlation stays between -1 and 1.
+        return min(ROUNDING + steep, 2.0)
 
     def subset(self, which: NDArray[np.intp]) -> _Batch:
         return replace(self, candidates=self.candidates.subset(which))

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from threading import get_ident
 
+import numpy as np
 from threadpoolctl import threadpool_info
 
-from scm_train.chunks import ChunkMap, chunk_map, row_chunks
+from scm_train.chunks import ChunkMap, Scratch, chunk_map, row_chunks
 
 
 def test_chunks_cover_the_rows_in_order() -> None:
@@ -28,3 +30,13 @@ def test_linear_algebra_is_held_at_one_thread() -> None:
         pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
         assert pools
         assert all(pool["num_threads"] == 1 for pool in pools)
+
+
+def test_scratch_is_one_array_per_name_and_thread() -> None:
+    scratch = Scratch()
+    first = scratch("a", (3, 4), np.float32)
+    assert np.shares_memory(first, scratch("a", (2, 2), np.float64))
+    assert not np.shares_memory(first, scratch("b", (3, 4), np.float32))
+    with ThreadPoolExecutor(1) as pool:
+        assert not np.shares_memory(first, pool.submit(scratch, "a", (3, 4), np.float32).result())
+    assert scratch("a", (5, 7), np.int16).shape == (5, 7)

@@ -19,6 +19,7 @@ from scm_train import (
     SCMClassifier,
     SCMRegressor,
     SCNRegressor,
+    datasets,
     paper_settings,
 )
 from scm_train.errors import DataError, ModelFileError, ParameterError
@@ -281,12 +282,34 @@ def test_feature_names_come_from_the_data_frame() -> None:
         (SCMRegressor(tolerance=None), "tolerance must be a number of at least 0, not None"),
         (SCMRegressor(stop_step=0), "stop_step must be a positive whole number, not 0"),
         (SCMRegressor(validation_fraction=1), "validation_fraction must be at least 0 and below 1"),
+        (SCMRegressor(validation_fraction=0.999), "leave at least 10 of the 60 rows to train on"),
+        (SCMRegressor(validation_fraction=0.85), "not 9 as with 0.85; take less, or pass eval_set"),
     ],
 )
 def test_refuses_parameters_that_break_a_rule(model, message: str) -> None:
     x, y = regression(60)
     with pytest.raises(ParameterError, match=message):
         model.fit(x, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("activation", ["sigmoid", "brelu", "tanh", "sign", "step"])
+@pytest.mark.parametrize("encoder", ["none", "thermometer:7"])
+@pytest.mark.parametrize("lambda_", [1e-300, 1e20, 1e300])
+def test_any_scale_saturates_quietly(activation: str, encoder: str, lambda_: float) -> None:
+    x, y = regression(100)
+    model = SCNRegressor(
+        activation=activation, encoder=encoder, lambdas=[lambda_], max_nodes=2, random_state=0
+    )
+    assert np.isfinite(model.fit(x, y).predict(x)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_defaults_train_quietly_on_nearly_repeated_inputs() -> None:
+    """The simulated servo has its currents at three successive samples."""
+    data = datasets.load("servo_sim")
+    model = SCMRegressor(max_nodes=2, random_state=0).fit(data.X, data.y)
+    assert model.history_.selected_inputs
 
 
 def test_refuses_a_single_class() -> None:

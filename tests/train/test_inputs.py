@@ -14,7 +14,7 @@ def rows_of(x: np.ndarray, encoder: str, fitted_on: np.ndarray | None = None) ->
 
 
 @pytest.mark.parametrize(
-    "encoder", ["thermometer:31:quantile", "thermometer:5", "binary:4", "gray:3"]
+    "encoder", ["thermometer:63", "thermometer:31:quantile", "thermometer:5", "binary:4", "gray:3"]
 )
 @pytest.mark.parametrize("inputs_per_node", [None, 1, (1, 2, 6)])
 @pytest.mark.parametrize("rows", [1, 7, 900])
@@ -32,7 +32,7 @@ def test_sums_by_levels_equal_sums_by_bits(encoder: str, inputs_per_node, rows: 
         for dtype in (np.float32, np.float64):
             found = inputs.sums(batch.weights, biases, dtype)(part)
             np.testing.assert_array_equal(found, wanted)
-        for limits in (-biases, biases - 300, biases + 300):
+        for limits in (-biases, biases - 400, biases + 400):
             found = inputs.fires(batch.weights, limits)(part)
             np.testing.assert_array_equal(found, wanted - biases >= limits)
     picked = rng.integers(rows, size=9)
