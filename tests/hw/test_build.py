@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -253,17 +254,19 @@ def flip_node(monkeypatch: pytest.MonkeyPatch) -> None:
     emit = Design.verilog.func
 
     def faulty(self: Design) -> str:
-        text, count = re.subn(
-            r"(layer1_node1_\d+_c\d+ = 1'h)([01])",
-            lambda match: match[1] + "10"[int(match[2])],
-            emit(self),
-        )
-        assert count
-        return text
+        # The signals to look at are known once the good core has been emitted.
+        emit(self)
+        ops = [
+            replace(op, contents=tuple(1 - bit for bit in op.contents))
+            if op.name == "layer1.node1"
+            else op
+            for op in self.program.ops
+        ]
+        return emit(replace(self, program=replace(self.program, ops=tuple(ops))))
 
-    prop = cached_property(faulty)
-    prop.__set_name__(Design, "verilog")
-    monkeypatch.setattr(Design, "verilog", prop)
+    wrong = cached_property(faulty)
+    wrong.__set_name__(Design, "verilog")
+    monkeypatch.setattr(Design, "verilog", wrong)
 
 
 def test_a_wrong_core_fails_the_build_and_is_kept(
