@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,9 @@ Integers = NDArray[np.int64]
 BLOCK_ROWS = 4096
 # Below this many operands a plain loop beats gathering them into a matrix.
 MATRIX_OPERANDS = 9
-EXACT_FLOAT64 = 1 << 53
+EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
+
+Matrix = NDArray[np.floating[Any]]
 
 
 def interpret(program: Program, inputs: NDArray[np.integer]) -> Integers:
@@ -107,43 +110,44 @@ class _Plan:
         return values
 
 
-def _matrix_groups(
-    program: Program, known: list[Range]
-) -> dict[Ref, tuple[list[Ref], NDArray[np.float64]]]:
+def _matrix_groups(program: Program, known: list[Range]) -> dict[Ref, tuple[list[Ref], Matrix]]:
     """Sums over equal operands, by the first of them, with their weights as a matrix."""
     by_operands: dict[tuple[Ref, ...], list[Ref]] = defaultdict(list)
     for ref, op in program:
-        if isinstance(op, Sum) and len(op.operands) >= MATRIX_OPERANDS and _exact(op, known):
+        if isinstance(op, Sum) and len(op.operands) >= MATRIX_OPERANDS:
             by_operands[op.operands].append(ref)
     groups = {}
     for members in by_operands.values():
-        weights = [op.weights for r in members if isinstance(op := program.ops[r], Sum)]
-        groups[members[0]] = (members, np.array(weights, dtype=np.float64).T)
+        sums = [op for r in members if isinstance(op := program.ops[r], Sum)]
+        reach = max(_reach(op, known) for op in sums)
+        if reach < EXACT_FLOAT64:
+            dtype = np.float32 if reach < EXACT_FLOAT32 else np.float64
+            groups[members[0]] = (members, np.array([op.weights for op in sums], dtype=dtype))
     return groups
 
 
-def _exact(op: Sum, known: list[Range]) -> bool:
-    reach = sum(
+def _reach(op: Sum, known: list[Range]) -> int:
+    """A bound on every partial sum, in whatever order it is added up."""
+    return sum(
         abs(w) * max(abs(known[r].low), abs(known[r].high))
         for r, w in zip(op.operands, op.weights, strict=True)
     )
-    return reach < EXACT_FLOAT64
 
 
 def _run_group(
-    program: Program,
-    members: list[Ref],
-    matrix: NDArray[np.float64],
-    values: dict[Ref, Integers],
+    program: Program, members: list[Ref], matrix: Matrix, values: dict[Ref, Integers]
 ) -> None:
     first = program.ops[members[0]]
     assert isinstance(first, Sum)
-    stacked = np.stack([values[r] for r in first.operands], axis=1).astype(np.float64)
-    sums = (stacked @ matrix).astype(np.int64)
-    for column, ref in enumerate(members):
+    rows = len(values[first.operands[0]])
+    stacked = np.empty((len(first.operands), rows), dtype=matrix.dtype)
+    for place, ref in enumerate(first.operands):
+        stacked[place] = values[ref]
+    sums = (matrix @ stacked).astype(np.int64)
+    for place, ref in enumerate(members):
         op = program.ops[ref]
         assert isinstance(op, Sum)
-        values[ref] = sums[:, column] + op.constant
+        values[ref] = sums[place] + op.constant
 
 
 def _last_uses(program: Program, keep: tuple[Ref, ...]) -> list[list[Ref]]:

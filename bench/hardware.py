@@ -1,0 +1,183 @@
+"""What the compiler makes of models of the paper's shape, in LUTs, cycles and seconds.
+
+    python -m bench.hardware [--quick] [--json FILE]
+
+Everything is trained on the simulated servo (11 inputs, 12-bit codes) and synthesised by Yosys for
+xc7 (`synth_xilinx -flatten -abc9`; LUT cells summed), the whole core with encoders and handshake.
+`--quick` leaves out the large models. The figures of da4ml and alkaid are those published for this
+shape.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from scm_hw.boards import get
+from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.interp import interpret
+from scm_hw.load import read_model
+from scm_hw.report.synthesis import synthesise
+from scm_train import SCMRegressor, SCNRegressor, datasets
+
+BOARD = "nexys-a7"
+SEED = 0
+GROWTH = (15, 60, 240, 960)
+# Published for this shape: LUTs and stages.
+ELSEWHERE = {"da4ml 0.6": (10_955, 7), "alkaid": (11_933, 10)}
+
+UNIFORM = "thermometer:31"
+QUANTILE = "thermometer:25:quantile"
+
+
+def design_of(
+    nodes: int,
+    encoder: str = UNIFORM,
+    inputs_per_node: int | None = None,
+    linear: bool = False,
+    **options: Any,
+) -> Design:
+    """Train sign nodes on the simulated servo and compile them."""
+    data = datasets.load("servo_sim")
+    learner = SCMRegressor if linear else SCNRegressor
+    model = learner(
+        max_nodes=nodes,
+        layers=1,
+        encoder=encoder,
+        inputs_per_node=inputs_per_node,
+        sign_pattern="free",
+        stop_step=nodes,
+        candidates=20,
+        random_state=SEED,
+    ).fit(data.X[: data.train_rows], data.y[: data.train_rows])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        model.save(path)
+        return compile_model(read_model(path), get(BOARD), Options(frac_bits=16, **options))
+
+
+def measure(design: Design, synthesis: bool = True) -> dict[str, Any]:
+    """LUTs estimated and synthesised, cycles, the longest stage."""
+    found = synthesise({f"{CORE}.v": design.verilog}, CORE) if synthesis else None
+    return {
+        "nodes": sum(layer.nodes for layer in design.model.layers),
+        "lut_estimate": design.estimate.lut,
+        "lut": None if found is None else found.lut,
+        "ff": None if found is None else found.ff,
+        "carry4": None if found is None else found.carry4,
+        "dsp": None if found is None else found.dsp,
+        "cycles": design.schedule.latency,
+        "longest_stage_ns": round(max(design.schedule.stage_ns), 2),
+    }
+
+
+def paper_shape() -> dict[str, dict[str, Any]]:
+    """The paper's shape, and what else the same sixty nodes can be."""
+    cases: dict[str, dict[str, Any]] = {
+        "60 nodes, 31 uniform thresholds": {"nodes": 60},
+        "the same, min-latency": {"nodes": 60, "pipeline": "min-latency"},
+        "the same, max-clock": {"nodes": 60, "pipeline": "max-clock"},
+        "the same, with the linear part": {"nodes": 60, "linear": True},
+        "60 nodes, 25 quantile thresholds": {"nodes": 60, "encoder": QUANTILE},
+        "60 nodes of two features": {"nodes": 60, "inputs_per_node": 2},
+        "the same, two features, with the linear part": {
+            "nodes": 60,
+            "inputs_per_node": 2,
+            "linear": True,
+        },
+        "200 nodes of two features": {"nodes": 200, "inputs_per_node": 2},
+    }
+    return {name: measure(design_of(**case)) for name, case in cases.items()}
+
+
+def growth(sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """Dense nodes without synthesis: how LUTs and seconds grow with the number of nodes."""
+    rows = []
+    for nodes in sizes:
+        base = design_of(nodes)
+        start = perf_counter()
+        design = compile_model(base.model, base.board, base.options)
+        text = design.verilog
+        seconds = perf_counter() - start
+        row = measure(design, synthesis=False)
+        row |= {
+            "seconds": round(seconds, 2),
+            "verilog_bytes": len(text),
+            "lut_per_node": round(row["lut_estimate"] / row["nodes"], 1),
+        }
+        rows.append(row)
+    return rows
+
+
+def interpreter_speed(design: Design, rows: int = 200_000) -> float:
+    """Rows a minute through the literal program."""
+    rng = np.random.default_rng(0)
+    inputs = np.stack(
+        [rng.integers(r.low, r.high, rows, endpoint=True) for r in design.input_ranges], axis=1
+    )
+    start = perf_counter()
+    interpret(design.meaning, inputs)
+    return 60 * rows / (perf_counter() - start)
+
+
+def show(results: dict[str, Any]) -> None:
+    console = Console(width=110)
+    table = Table(title="the paper's shape on xc7a100t-1, 100 MHz")
+    for column in ("design", "LUT", "estimate", "FF", "CARRY4", "cycles", "longest stage"):
+        table.add_column(column, justify="left" if column == "design" else "right")
+    for name, row in results["paper_shape"].items():
+        table.add_row(
+            name,
+            f"{row['lut']:,}",
+            f"{row['lut_estimate']:,}",
+            f"{row['ff']:,}",
+            f"{row['carry4']:,}",
+            str(row["cycles"]),
+            f"{row['longest_stage_ns']} ns",
+        )
+    for name, (luts, stages) in ELSEWHERE.items():
+        table.add_row(f"{name}, as published", f"{luts:,}", "", "", "", str(stages), "")
+    console.print(table)
+    table = Table(title="growth, dense nodes, estimated")
+    for column in ("nodes", "LUT", "LUT per node", "cycles", "compile", "Verilog"):
+        table.add_column(column, justify="right")
+    for row in results["growth"]:
+        table.add_row(
+            str(row["nodes"]),
+            f"{row['lut_estimate']:,}",
+            str(row["lut_per_node"]),
+            str(row["cycles"]),
+            f"{row['seconds']} s",
+            f"{row['verilog_bytes'] / 1e6:.1f} MB",
+        )
+    console.print(table)
+    console.print(f"interpreter: {results['interp_rows_per_minute']:,.0f} rows a minute, 60 nodes")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="leave out the large models")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    args = parser.parse_args(argv)
+    results = {
+        "paper_shape": paper_shape(),
+        "growth": growth(GROWTH[:2] if args.quick else GROWTH),
+        "interp_rows_per_minute": interpreter_speed(design_of(60)),
+        "elsewhere": {name: {"lut": lut, "stages": n} for name, (lut, n) in ELSEWHERE.items()},
+    }
+    show(results)
+    if args.json is not None:
+        args.json.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
