@@ -107,6 +107,11 @@ def test_a_constant_condition_leaves_one_side() -> None:
     assert ranges(Program(ops, (0, 1, 2, 3), (6, 7)))[6:] == [Range(0, 6), Range(-3, 4)]
 
 
+def test_a_class_that_can_only_draw_level_never_wins() -> None:
+    ops = (Input(0, 2, 6), Input(1, -3, 2), Input(2, -3, 3), Argmax((0, 1)), Argmax((0, 1, 2)))
+    assert ranges(Program(ops, (0, 1, 2), (3, 4)))[3:] == [Range(0, 0), Range(0, 2)]
+
+
 def fits(reach: Range, width: int) -> bool:
     if reach.low < 0:
         return -(2 ** (width - 1)) <= reach.low and reach.high < 2 ** (width - 1)

@@ -137,6 +137,25 @@ def test_only_coefficients_are_rounded(mechanism: str, frac_bits: int) -> None:
             assert abs(Fraction(int(word), 2**fixed.grid_bits) - y) <= error_bound(arrays, fixed)
 
 
+@pytest.mark.parametrize("activation", ["sign", "step"])
+def test_every_coefficient_is_rounded_to_the_nearest(activation: str) -> None:
+    model = random_model(5, layers=(20,), outputs=2, mechanism="polynomial", activation=activation)
+    fixed = quantise(model, 6)
+    one, half = 2.0**fixed.grid_bits, 2.0**-7
+    swing, off = (2, -1) if activation == "sign" else (1, 0)
+    assert np.abs(fixed.readout / one - swing * model.readout).max() <= half
+    linear = fixed.linear / one * 2**8
+    assert np.abs(linear - model.linear).max() <= half
+    # The constant holds intercept, clear bits and half steps, on the finest grid.
+    base = model.intercept + off * model.readout.sum(axis=0) + linear.sum(axis=0) / 2**9
+    np.testing.assert_allclose(fixed.constant / one, base, atol=1 / one)
+    assert model.mechanism.coefficients is not None and fixed.mechanism is not None
+    assert model.mechanism.exponents is not None
+    degrees = model.mechanism.exponents.sum(axis=1)[:, None]
+    coefficients = fixed.mechanism / one * 2.0 ** (9 * degrees)
+    assert np.abs(coefficients - model.mechanism.coefficients).max() <= half
+
+
 def test_external_words_are_rounded_and_saturate() -> None:
     model = random_model(mechanism="external", outputs=2)
     fixed = quantise(model, 4)

@@ -194,6 +194,27 @@ def test_reset_empties_the_core() -> None:
     simulator.run()
 
 
+def test_a_result_does_not_wait_to_be_asked_for() -> None:
+    """Until a result waits, samples go in and move on, whatever `out_ready` says."""
+    program = every_operation()
+    core = ScmCore(program, schedule(program, clock_mhz=140))
+
+    async def play(ctx: SimulatorContext) -> None:
+        ctx.set(core.in_valid, 1)
+        for _ in range(core.latency):
+            assert ctx.get(core.in_ready) and not ctx.get(core.out_valid)
+            await ctx.tick()
+        for _ in range(3):
+            assert ctx.get(core.out_valid) and not ctx.get(core.in_ready)
+            await ctx.tick()
+
+    simulator = Simulator(core)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(play)
+    simulator.run()
+    assert core.latency > 1
+
+
 def test_a_negative_linear_weight_beside_tables() -> None:
     """The first operand of an addition may be the one that is taken off."""
     model = random_model(0, layers=(5,), features=1, bits=7, input_bits=6)
