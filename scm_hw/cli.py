@@ -12,9 +12,10 @@ from typing import NoReturn
 from scm_hw import boards
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, parse_simulators, simulate
-from scm_hw.console import Progress, show_boards, show_build
+from scm_hw.console import Progress, show_boards, show_build, show_steps
 from scm_hw.design import Options
 from scm_hw.errors import OptionError
+from scm_hw.explain import explain
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import PASSES
 from scm_hw.rows import check_rows, read_csv
@@ -74,6 +75,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-sim", action="store_true", help="leave the simulations out")
     parser.add_argument("--no-synth", action="store_true", help="leave synthesis out")
+    parser.add_argument("--explain", action="store_true", help="print what each pass did and saved")
     parser.set_defaults(run=_build)
 
 
@@ -127,6 +129,8 @@ def _build(args: argparse.Namespace) -> None:
         print(json.dumps({"folder": str(done.folder), **done.report}))
     else:
         show_build(done)
+        if args.explain:
+            show_steps(explain(load_design(args.model, board, _options(args))))
 
 
 def _sim(args: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from scm_hw.boards import Board
 from scm_hw.build import Build
+from scm_hw.explain import Step
 from scm_hw.report.paper import paper_rows
 
 
@@ -159,4 +160,18 @@ def show_boards(found: list[Board]) -> None:
             f"{device.bram36:,}",
             board.description,
         )
+    _console().print(table)
+
+
+def show_steps(steps: list[Step]) -> None:
+    """What each pass did: operations, and LUTs and cycles if it were the last."""
+    table = Table(title="passes, with what the design would cost after each", title_justify="left")
+    table.add_column("after")
+    for column in ("operations", "LUT", "saved", "cycles"):
+        table.add_column(column, justify="right")
+    before = steps[0].luts
+    for step in steps:
+        saved = f"{before - step.luts:,}" if before != step.luts else ""
+        table.add_row(step.name, f"{step.operations:,}", f"{step.luts:,}", saved, str(step.cycles))
+        before = step.luts
     _console().print(table)

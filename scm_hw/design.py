@@ -61,6 +61,11 @@ class Design:
     def clock_mhz(self) -> float:
         return 1000.0 / self.schedule.period_ns
 
+    @property
+    def grade(self) -> str:
+        """The speed grade of the part."""
+        return self.board.part.rsplit("-", 1)[-1]
+
     @cached_property
     def core(self) -> ScmCore:
         return ScmCore(self.program, self.schedule)

@@ -116,13 +116,14 @@ def _matrix_groups(program: Program, known: list[Range]) -> dict[Ref, tuple[list
     for ref, op in program:
         if isinstance(op, Sum) and len(op.operands) >= MATRIX_OPERANDS:
             by_operands[op.operands].append(ref)
-    groups = {}
+    groups: dict[Ref, tuple[list[Ref], Matrix]] = {}
     for members in by_operands.values():
         sums = [op for r in members if isinstance(op := program.ops[r], Sum)]
         reach = max(_reach(op, known) for op in sums)
         if reach < EXACT_FLOAT64:
             dtype = np.float32 if reach < EXACT_FLOAT32 else np.float64
-            groups[members[0]] = (members, np.array([op.weights for op in sums], dtype=dtype))
+            weights: Matrix = np.array([op.weights for op in sums], dtype=dtype)
+            groups[members[0]] = (members, weights)
     return groups
 
 

@@ -18,7 +18,7 @@ from scm_hw.passes.node_tables import node_tables
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
 
-__all__ = ["PASSES", "lower_sums", "optimise"]
+__all__ = ["PASSES", "integer_thresholds", "lower_argmax", "lower_sums", "optimise"]
 
 Pass = Callable[[Program], Program]
 

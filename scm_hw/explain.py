@@ -1,0 +1,42 @@
+"""What each pass did, in operations and in the LUTs that it saves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scm_hw.design import Design
+from scm_hw.ir import Program
+from scm_hw.passes import PASSES, integer_thresholds, lower_argmax
+from scm_hw.schedule import lay_out
+
+
+@dataclass(frozen=True)
+class Step:
+    """The program after a pass, and what it would cost if no other pass followed."""
+
+    name: str
+    operations: int
+    luts: int
+    cycles: int
+
+
+def explain(design: Design) -> list[Step]:
+    """The literal program, then the program after each pass in turn."""
+    program = design.meaning
+    steps = [_step("load", program, design)]
+    for apply in PASSES:
+        program = apply(program)
+        steps.append(_step(apply.__name__, program, design))
+    return steps
+
+
+def _step(name: str, program: Program, design: Design) -> Step:
+    # Hardware has no real bounds and no argmax: these two lowerings can't be left out.
+    needed = lower_argmax(integer_thresholds(program))
+    layout = lay_out(
+        needed,
+        clock_mhz=design.clock_mhz,
+        grade=design.grade,
+        mode=design.options.pipeline,
+    )
+    return Step(name, len(program.ops), layout.luts, layout.schedule.latency)
