@@ -127,7 +127,7 @@ def _random_op(random: Random, known: list[Range], fixed: list[Ref]) -> Op:
         return _random_threshold(random, random.choice(refs), known)
     if kind == "pair":
         left, right = random.choice(refs), random.choice(refs)
-        return random.choice([Product(left, right), Less(left, right)])
+        return Product(left, right) if random.random() < 0.5 else Less(left, right)
     if kind == "argmax":
         return Argmax(tuple(random.choice(refs) for _ in range(random.randint(1, 4))))
     if kind == "whole" and whole:

@@ -53,7 +53,8 @@ def test_every_combination(
 ) -> None:
     """Outputs equal those of the PC model's hidden bits on the grid, in raw words or as classes."""
     for seed, (task, outputs, seen, spacing) in enumerate(SHAPES):
-        options = {"task": task, "outputs": outputs, "inputs_per_node": seen, "spacing": spacing}
+        options: dict[str, Any] = {"task": task, "outputs": outputs, "spacing": spacing}
+        options["inputs_per_node"] = seen
         arrays = model_arrays(
             seed,
             encoder=encoder,

@@ -65,9 +65,10 @@ def ports(program: Program) -> list[tuple[int, int, int, str]]:
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_models_of_every_kind(encoder: str, mechanism: str, activation: str) -> None:
-    kind = {"encoder": encoder, "mechanism": mechanism, "activation": activation}
+    kind: dict[str, Any] = {"encoder": encoder, "mechanism": mechanism, "activation": activation}
     for seed, (task, outputs, seen, spacing, layers) in enumerate(SHAPES):
-        shape = {"task": task, "outputs": outputs, "inputs_per_node": seen, "spacing": spacing}
+        shape: dict[str, Any] = {"task": task, "outputs": outputs, "spacing": spacing}
+        shape["inputs_per_node"] = seen
         check_every_stage(model_program(seed, layers=layers, **kind, **shape), 40)
 
 
