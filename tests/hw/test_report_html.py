@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scm_hw import boards
 from scm_hw.build import BuildOptions, build
-from scm_hw.design import Design, compile_model
+from scm_hw.design import Design, Options, compile_model
 from scm_hw.load import model_from_arrays
 from scm_hw.report import plots
 from scm_hw.report._html_accuracy import confusion, traces
@@ -323,8 +323,12 @@ def test_stages_add_up_to_the_estimate(kind: str) -> None:
 
 
 def test_last_rank_holds_the_outputs_and_nothing_else() -> None:
-    *_, design, _ = example("regression")
-    assert stages(design)[-1].registers == sum(design.core.out_widths) + 1
+    model = model_from_arrays(model_arrays(3, features=8, layers=(20,)))
+    design = compile_model(model, boards.get("nexys-a7"), Options(clock_mhz=200.0))
+    found = stages(design)
+    assert len(found) > 3
+    assert found[-1].registers == sum(design.core.out_widths) + 1
+    assert all(stage.registers > found[-1].registers for stage in found[:-1])
 
 
 def test_early_stopping_and_layers_are_marked() -> None:
@@ -455,7 +459,11 @@ def test_large_models_stay_below_the_limit() -> None:
         targets=[f"{i}{long}" for i in range(12)],
         settings={f"{i}{long}": long for i in range(500)},
     )
-    assert len(reported(arrays)[0].encode()) < LIMIT
+    page, report, *_ = reported(arrays)
+    assert len(page.encode()) < LIMIT
+    caption = f"in_data, {report['formats']['in_width']:,} bits"
+    assert len(table_of(parsed(page), caption)) == 256
+    assert "The first 256 of 300 are shown." in parsed(page).text()
 
 
 def test_many_classes_are_listed_one_by_one() -> None:
