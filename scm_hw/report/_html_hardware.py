@@ -28,7 +28,7 @@ from scm_hw.report._stages import Stage, stages
 from scm_hw.rows import RANDOM_ROWS, CheckRows
 
 STAGE_HEIGHT = 104
-RANK_HEIGHT = 38
+RANK_HEIGHT = 44
 MAX_STAGES = 48
 MAX_ITEMS = 3
 RESOURCES = {"lut": "LUT", "ff": "FF", "carry4": "CARRY4", "dsp": "DSP48", "bram": "BRAM36"}

@@ -124,13 +124,7 @@ def storage_section(report: dict[str, Any]) -> Section:
         "storage",
         "Storage of the hidden weights",
         table("Weights of the hidden layers", ("Machine", "Weights", "Bits"), rows),
-        el(
-            "p",
-            "Memory reduction ",
-            reduction,
-            ". Signs the compiler turns into tables need no memory at all.",
-            class_="note",
-        ),
+        el("p", "Memory reduction ", reduction, class_="note"),
     )
 
 

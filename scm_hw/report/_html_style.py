@@ -79,7 +79,7 @@ section > :last-child, figure > :last-child { margin-bottom: 0; }
 figcaption { margin-bottom: 0.5rem; font-weight: 600; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr));
   gap: 0.75rem 2rem; }
-.pair:last-child > figure { margin-bottom: 0; }
+.pair:last-child > figure:last-child { margin-bottom: 0; }
 .legend { margin-bottom: 0.75rem; color: var(--quiet); font-size: 0.9rem; }
 .legend li { display: flex; align-items: center; gap: 0.45rem; }
 .key { flex: none; width: 1.5rem; border-top: 2px solid var(--hw); }
