@@ -316,6 +316,23 @@ def test_a_wrong_expectation_names_its_vector(
     } == earlier
 
 
+def test_files_that_fail_their_own_checks_are_not_handed_out(
+    tmp_path: Path,
+    earlier: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(building, "prove", lambda *_: [])
+    bench = building.testbench_files
+    monkeypatch.setattr(
+        building, "testbench_files", lambda vectors, latency: bench(vectors, latency + 1)
+    )
+    code, line = failing(tmp_path, capsys, "--sim", "icarus")
+    assert code == 1
+    assert re.match(r"error: tb_scm_core\.v must pass, not fail \(error: vector 0 took", line)
+    assert contents(tmp_path) == earlier
+
+
 def test_a_design_too_large_after_synthesis_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

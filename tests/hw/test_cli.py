@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,10 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.__main__ import main
+from scm_hw.build import load_design
+from scm_hw.design import Options
+from scm_hw.passes import PASSES
+from scm_hw.passes.integer_thresholds import integer_thresholds
 from tests.hw import oracle
 from tests.hw.commands import command, contents, run, small_arrays, small_model, write_csv
 from tests.support import meta_array, write_model
@@ -235,6 +240,21 @@ def test_a_build_as_json(at_work: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert told == json.loads((out / "report.json").read_text())
 
 
+def test_a_build_explains_its_passes(
+    at_work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["build", "good.npz", *QUICK, "--out", str(out), "--explain"]) == 0
+    table = capsys.readouterr().out.split("passes, with what")[1]
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines()]
+    rows = [row for row in rows if row]
+    assert [row[0] for row in rows] == ["load", *(apply.__name__ for apply in PASSES)]
+    luts = [int(row[2]) for row in rows]
+    saved = [int(row[3]) if row[3] else 0 for row in rows]
+    assert saved == [0, *(before - after for before, after in pairwise(luts))]
+    assert luts[-1] == json.loads((out / "report.json").read_text())["resources"]["lut"]
+
+
 def test_options_reach_the_design(
     at_work: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -270,15 +290,16 @@ def test_boards_are_listed(capsys: pytest.CaptureFixture[str], at_work: Path) ->
 def test_show_prints_the_program_of_each_stage(
     capsys: pytest.CaptureFixture[str], at_work: Path
 ) -> None:
-    shown = {}
-    for stage in ("load", "integer_thresholds", None):
-        assert main(["show", "good.npz", *(["--after", stage] if stage else [])]) == 0
-        shown[stage] = capsys.readouterr().out
-        assert shown[stage].startswith("%0 = input 0 in [0, 15]  # x0\n")
-        assert shown[stage].splitlines()[-1].startswith("return %")
-    assert re.search(r"%\d+ > -?\d+\.\d+  # layer1\.node0", shown["load"])
-    assert not re.search(r"[<>]=? -?\d+\.\d", shown["integer_thresholds"])
-    assert len(set(shown.values())) == 3
+    design = load_design(Path("good.npz"), boards.get("arty-a7"), Options())
+    programs = {
+        ("--after", "load"): design.meaning,
+        ("--after", "integer_thresholds"): integer_thresholds(design.meaning),
+        (): design.program,
+    }
+    for stage, program in programs.items():
+        assert main(["show", "good.npz", *stage]) == 0
+        assert capsys.readouterr() == (f"{program}\n", "")
+    assert len({str(program) for program in programs.values()}) == 3
 
 
 @pytest.mark.parametrize(
