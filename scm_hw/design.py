@@ -63,8 +63,7 @@ class Design:
 
     @property
     def grade(self) -> str:
-        """The speed grade of the part."""
-        return self.board.part.rsplit("-", 1)[-1]
+        return speed_grade(self.board.part)
 
     @cached_property
     def core(self) -> ScmCore:

@@ -108,10 +108,7 @@ def test_ten_classes_of_coded_digits(tmp_path: Path) -> None:
     arguments = ("--target", "digit", "--task", "classification", "--encoder", "binary:1")
     model = train(tmp_path, str(data), *arguments, "--input-bits", "4", "--max-nodes", "40")
     report = build(model, "--sim", "icarus", "--no-synth")
-    assert (
-        report["model"]["classes"] == [str(i) for i in range(10)]
-        or len(report["model"]["classes"]) == 10
-    )
+    assert len(report["model"]["classes"]) == 10
     assert report["formats"]["out_data"][0]["bits"] == 4
     assert_proven(report, ("icarus",))
     assert report["accuracy_hw"] >= report["accuracy_pc"] - 0.001

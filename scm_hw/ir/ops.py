@@ -2,7 +2,7 @@
 
 Every operation yields one integer per sample. Operands are references: indices of earlier
 operations in `Program.ops`. An operation is immutable and says nothing of widths, time or gates;
-those follow from ranges (`scm_hw.ir.ranges`) and from the schedule (`scm_hw.passes.schedule`).
+those follow from ranges (`scm_hw.ir.ranges`) and from the schedule (`scm_hw.schedule`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ Integers = NDArray[np.int64]
 DEFAULT_TOLERANCE = 1e-4
 MAX_FRAC_BITS = 28
 # Below this RMSE (targets span 1) the relative tolerance is taken of this instead.
-NEGLIGIBLE_RMSE = 1e-6
+NEGLIGIBLE_RMSE = 1e-4
 # Sums are held in 64 bits by the interpreter.
 MAX_OUTPUT_BITS = 60
 
@@ -98,7 +98,10 @@ def _smallest_within(model: Model, tolerance: float) -> FixedPoint:
         exact = fixed_output(model, fixed, activity, codes(model, rows.inputs))
         if _within(model, activity.output, exact / 2.0**fixed.grid_bits, tolerance):
             return fixed
-    return fixed
+    raise OptionError(
+        f"tolerance must be reachable with {MAX_FRAC_BITS} fraction bits, not {tolerance:g}; "
+        "raise --tolerance or give --frac-bits"
+    )
 
 
 def _within(model: Model, pc: Floats, hardware: Floats, tolerance: float) -> bool:

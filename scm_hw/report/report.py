@@ -11,7 +11,7 @@ from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
 from scm_hw.report.synthesis import Resources
-from scm_hw.rows import CheckRows
+from scm_hw.rows import RANDOM_ROWS, CheckRows
 from scm_hw.simulate import SimResult
 
 FORMAT = "scm-report"
@@ -44,6 +44,7 @@ def make_report(
         hardware = rows.outputs[: len(rows.evaluation)]
         report |= accuracy(model, design.fixed, rows.evaluation, rows.activity.output, hardware)
     report |= {
+        "checks": _checks(rows, bool(simulations)),
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
         "resources": _resources(design, resources),
         "device": _device(design.board.device),
@@ -53,6 +54,20 @@ def make_report(
         "tools": {tool: version(tool) for tool in TOOLS},
     }
     return report
+
+
+def _checks(rows: CheckRows, simulated: bool) -> dict[str, Any]:
+    """What the vectors are, and what else was run on what is handed out."""
+    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
+    return {
+        "vectors": {
+            "evaluation": evaluation,
+            "corner": len(rows.inputs) - evaluation - RANDOM_ROWS,
+            "random": RANDOM_ROWS,
+        },
+        "test_bench": simulated,
+        "lint": simulated,
+    }
 
 
 def _verdict(result: SimResult) -> dict[str, Any]:

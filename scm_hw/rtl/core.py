@@ -66,6 +66,7 @@ class ScmCore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        self.probes.clear()
         advance = Signal()
         m.d.comb += [
             advance.eq(~self.out_valid | self.out_ready),

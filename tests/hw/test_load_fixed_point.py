@@ -94,6 +94,17 @@ def test_a_coarse_tolerance_still_has_a_bit() -> None:
     assert choose_fixed_point(model, tolerance=0.9).frac_bits == 1
 
 
+def test_a_tolerance_out_of_reach_is_refused() -> None:
+    with pytest.raises(
+        OptionError,
+        match=re.escape(
+            "tolerance must be reachable with 28 fraction bits, not 1e-15; "
+            "raise --tolerance or give --frac-bits"
+        ),
+    ):
+        choose_fixed_point(random_model(3), tolerance=1e-15)
+
+
 @pytest.mark.parametrize("frac_bits", [1, 9, 28])
 def test_bits_as_told(frac_bits: int) -> None:
     assert choose_fixed_point(random_model(), frac_bits=frac_bits).frac_bits == frac_bits
