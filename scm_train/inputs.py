@@ -25,7 +25,7 @@ __all__ = ["DirectInputs", "LayerInputs", "LevelInputs", "NodeInputs", "Rows", "
 CHUNK = 65536
 #: Scaled inputs are kept up to this size in either precision, and computed anew for every chunk
 #: beyond it.
-CACHE_BYTES = 512 << 20
+CACHE_BYTES = 256 << 20
 #: Features are tabulated together up to this number of joint levels: a table of so many entries for
 #: a hundred candidates still fits a core's own cache.
 JOINT_LEVELS = 1024
@@ -204,9 +204,9 @@ class LevelInputs:
         # A sum of signed bits is twice the number of matches, less the number of bits seen.
         needed = np.clip((limits + seen + 1) // 2, 0, count + 1)
         # A feature's share is a difference, and may be negative; the total of all shares and of
-        # negative weights is a count, and right modulo 256, too.
+        # negative weights is a count, and right modulo the range of its type, too.
         negative = (seen - weights.sum(axis=1, dtype=np.int64)) // 2
-        dtype = np.dtype(np.uint8 if count < 255 else np.uint16)
+        dtype = np.min_scalar_type(count + 1)
         matches = self._totals(weights, negative, dtype)
         needed = needed.astype(dtype)
 

@@ -109,6 +109,7 @@ class Search:
         return Configuration(node, 1.0, float("nan"), h)
 
     def _moments(self, batch: _Batch, aim: _Aim) -> _Moments:
+        """The moments of all candidates, precise for those next to 0, too."""
         moments = self._moments_of(batch, _responses(batch, self._scratch), aim)
         if batch.activation != "sigmoid":
             return moments
@@ -177,7 +178,7 @@ class _Aim:
         self._fixed[1:] = readout.residual.T
 
     def probes(self, chunk: slice) -> NDArray[np.float32]:
-        """Ones, the residual and, to be exact, the basis of the nodes, each (rows in the slice,)"""
+        """Ones, the residual and, to be exact, the nodes' basis (probes, rows in the slice)."""
         fixed = self._fixed[:, chunk]
         if not self.exact:
             return fixed
