@@ -34,7 +34,7 @@ from tests.hw.commands import (
     small_model,
     write_csv,
 )
-from tests.hw.test_report import COUNTED, KEYS
+from tests.hw.reports import COUNTED, KEYS
 
 BOARD_FILES = COMMON_FILES | {"scm_top.v", "scm_top.xdc"}
 PART_FILES = COMMON_FILES | {"scm_core.xdc"}
@@ -242,7 +242,9 @@ def earlier(tmp_path: Path) -> dict[str, bytes]:
 def failing(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     """Exit code and the only line of a build in process."""
     argv = ["build", str(folder / "m.npz"), "--out", str(folder / "out"), "--no-synth"]
+    handler = signal.getsignal(signal.SIGTERM)
     code = main([*argv, *arguments])
+    signal.signal(signal.SIGTERM, handler)
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1

@@ -12,7 +12,7 @@ import pytest
 from scm_hw import boards
 from scm_hw.build import Build
 from scm_hw.console import Progress, show_boards, show_build, summary_lines
-from tests.hw.test_report import report_of
+from tests.hw.reports import report_of
 
 
 @pytest.fixture(scope="module")

@@ -11,32 +11,13 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.design import compile_model
-from scm_hw.report.report import make_report
 from scm_hw.report.storage import weights
 from scm_hw.report.synthesis import Resources
-from scm_hw.rows import check_rows
 from scm_hw.simulate import SimResult
 from tests.hw import oracle
 from tests.hw.commands import SMALL
+from tests.hw.reports import COUNTED, KEYS, report_of
 from tests.support import model_arrays, random_model
-
-KEYS = {
-    *("name", "board", "part", "digest", "clock_mhz", "latency_cycles", "latency_ns"),
-    *("initiation_interval", "bit_exact", "resources", "device", "weights", "formats"),
-}
-COUNTED = {"lut", "ff", "carry4", "dsp", "bram"}
-
-
-def report_of(
-    simulations: list[SimResult] | None = None,
-    resources: Resources | None = None,
-    evaluated: bool = True,
-    **options: Any,
-) -> dict[str, Any]:
-    model = random_model(1, **(SMALL | options))
-    design = compile_model(model, boards.get("nexys-a7"), model_digest="of the file")
-    rows = check_rows(design, model.evaluation if evaluated else None)
-    return make_report("small", design, rows, simulations or [], resources)
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
