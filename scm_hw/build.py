@@ -6,9 +6,12 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
 from scm_hw.report.synthesis import Resources, fits, synthesise
 from scm_hw.rows import CheckRows, check_rows, read_csv
+from scm_hw.simulate import kill_all
 
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
@@ -61,7 +65,11 @@ def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -
         raise OptionError(f"clock must be in [1, 600] MHz, not {clock_mhz:g}")
     if part is not None:
         return boards.by_part(part, clock_mhz or boards.DEFAULT_CLOCK_MHZ)
-    return boards.get(board or "arty-a7")
+    chosen = boards.get(board or "arty-a7")
+    if clock_mhz is not None and clock_mhz != chosen.clock_mhz:
+        # The oscillator of the board has another frequency, so there is no top for it.
+        return replace(chosen, clock_mhz=clock_mhz, platform=None)
+    return chosen
 
 
 def load_design(path: Path, board: Board, options: Options) -> Design:
@@ -106,12 +114,15 @@ def build(
         tell("writing Verilog")
         write_files(folder, _files(design, rows))
         failure = Path(f"{os.path.realpath(target)}.failed")
-        simulations = prove(design, rows, how.simulators, workdir, failure, tell)
-        if how.simulators:
-            prove_files(folder, design, workdir, tell)
-        resources = _synthesised(design, tell) if how.synthesis else None
+        with _synthesis(design, how.synthesis) as synthesis:
+            simulations = prove(design, rows, how.simulators, workdir, failure, tell)
+            if how.simulators:
+                prove_files(folder, design, workdir, tell)
+            tell("synthesising with Yosys")
+            resources = synthesis()
         report = make_report(name, design, rows, simulations, resources)
         write_files(folder, _report_files(report, design, rows))
+    shutil.rmtree(failure, ignore_errors=True)
     return Build(target, report)
 
 
@@ -120,11 +131,29 @@ def _estimated(design: Design) -> Resources:
     return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp)
 
 
-def _synthesised(design: Design, tell: Tell) -> Resources:
-    tell("synthesising with Yosys")
-    resources = synthesise({f"{CORE}.v": design.verilog}, CORE)
-    fits(resources, design.board.device)
-    return resources
+@contextmanager
+def _synthesis(design: Design, wanted: bool) -> Iterator[Callable[[], Resources | None]]:
+    """Synthesis beside the simulations; yields what waits for its result."""
+    if not wanted:
+        yield lambda: None
+        return
+
+    def synthesised() -> Resources:
+        return synthesise({f"{CORE}.v": design.verilog}, CORE)
+
+    def result() -> Resources:
+        resources = pending.result()
+        fits(resources, design.board.device)
+        return resources
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pending = pool.submit(synthesised)
+        try:
+            yield result
+        except BaseException:
+            # The pool waits for its thread, and the thread for Yosys.
+            kill_all()
+            raise
 
 
 def _files(design: Design, rows: CheckRows) -> dict[str, str]:

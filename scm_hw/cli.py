@@ -48,7 +48,12 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="the model file, as scm_train writes it")
     parser.add_argument("--board", help=f"one of {', '.join(boards.names())} (default arty-a7)")
     parser.add_argument("--part", help="another 7-series part, without a board top")
-    parser.add_argument("--clock", type=float, metavar="MHZ", help="default: the board's clock")
+    parser.add_argument(
+        "--clock",
+        type=float,
+        metavar="MHZ",
+        help="default: the board's clock; another one leaves the board top out",
+    )
     parser.add_argument("--pipeline", choices=MODES, default="balanced", help="default %(default)s")
     parser.add_argument("--latency", type=int, metavar="CYCLES", help="at most so many cycles")
     parser.add_argument(

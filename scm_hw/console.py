@@ -82,7 +82,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     for name, verdict in report["bit_exact"].items():
         lines.append(
             f"{name}: {verdict['vectors']:,} vectors, {verdict['mismatches']} mismatches, "
-            f"{verdict['cycles']} cycles"
+            f"{_cycles(verdict['cycles'])}"
         )
     if not report["bit_exact"]:
         lines.append("not simulated (--no-sim)")
@@ -107,9 +107,13 @@ def _accuracy_line(report: dict[str, Any]) -> str:
 
 def _time_line(report: dict[str, Any]) -> str:
     return (
-        f"latency {report['latency_cycles']} cycles = {report['latency_ns']:g} ns at "
-        f"{report['clock_mhz']:g} MHz, a sample every {report['initiation_interval']} cycle"
+        f"latency {_cycles(report['latency_cycles'])} = {report['latency_ns']:g} ns at "
+        f"{report['clock_mhz']:g} MHz, a sample every {_cycles(report['initiation_interval'])}"
     )
+
+
+def _cycles(count: int) -> str:
+    return f"{count} cycle" if count == 1 else f"{count} cycles"
 
 
 def _resource_line(report: dict[str, Any]) -> str:

@@ -111,7 +111,7 @@ def read_csv(model: Model, path: Path) -> Evaluation:
     """Rows from a CSV file with a header: features, targets, and P0 where it is external."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.reader(stream))
+            rows = [row for row in csv.reader(stream) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise OptionError(f"data file {path} can't be read: {error}") from None
     if len(rows) < 2:

@@ -5,7 +5,7 @@ from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._amaranth import run_amaranth
 from scm_hw.simulate._cocotb import run_icarus, run_verilator
 from scm_hw.simulate._lint import lint
-from scm_hw.simulate._process import run_tool, telling_line
+from scm_hw.simulate._process import kill_all, run_tool, telling_line
 from scm_hw.simulate._result import SimResult
 from scm_hw.simulate._testbench import run_testbench
 
@@ -14,6 +14,7 @@ __all__ = [
     "Probe",
     "SimResult",
     "Vectors",
+    "kill_all",
     "lint",
     "run_amaranth",
     "run_icarus",

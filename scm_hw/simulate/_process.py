@@ -15,6 +15,9 @@ from scm_hw.errors import ToolError
 
 LineCallback = Callable[[str], None]
 
+# Programs under way, so that those which other threads wait for can be stopped too.
+_running: set[subprocess.Popen[str]] = set()
+
 _TELLING = re.compile(r"error|fatal|exception|not found|killed", re.IGNORECASE)
 
 
@@ -48,6 +51,7 @@ def run_tool(
         )
     except OSError as error:
         raise ToolError(f"{name} must be a program that runs, not {error}; install it") from error
+    _running.add(process)
     copier = threading.Thread(target=_copy, args=(process, log, on_line), daemon=True)
     copier.start()
     try:
@@ -58,7 +62,14 @@ def run_tool(
         ) from error
     finally:
         kill_group(process)
+        _running.discard(process)
         copier.join()
+
+
+def kill_all() -> None:
+    """Stop every program under way, whichever thread waits for it."""
+    for process in list(_running):
+        kill_group(process)
 
 
 def kill_group(process: subprocess.Popen[str]) -> None:

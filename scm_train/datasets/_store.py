@@ -42,7 +42,7 @@ def fetch(name: str, data_id: int, candidates: Sequence[str]) -> Any:
     from sklearn.datasets import fetch_openml
 
     try:
-        return fetch_openml(data_id=data_id, as_frame=True, cache=False, n_retries=1, delay=0.0)
+        return fetch_openml(data_id=data_id, as_frame=True, cache=False, n_retries=1)
     except ImportError as error:
         remedy = f"install pandas to fetch it from OpenML (data_id {data_id})"
         raise missing(name, candidates, remedy) from error
