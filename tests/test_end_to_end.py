@@ -106,7 +106,8 @@ def test_ten_classes_of_coded_digits(tmp_path: Path) -> None:
     columns = {f"pixel{i}": X[:, i] for i in range(64)} | {"digit": y}
     data = write_csv(tmp_path / "digits.csv", columns)
     arguments = ("--target", "digit", "--task", "classification", "--encoder", "binary:1")
-    model = train(tmp_path, str(data), *arguments, "--input-bits", "4", "--max-nodes", "40")
+    arguments += ("--input-bits", "4", "--max-nodes", "40", "--test-fraction", "0.1")
+    model = train(tmp_path, str(data), *arguments)
     report = build(model, "--sim", "icarus", "--no-synth")
     assert len(report["model"]["classes"]) == 10
     assert report["formats"]["out_data"][0]["bits"] == 4
