@@ -7,7 +7,7 @@ from functools import cached_property
 
 from scm_hw.ir import Concat, Field, Input, Range, Ref, Table
 from scm_hw.passes.rewrite import Rewriter
-from scm_hw.target import ABSORBED_INPUTS
+from scm_hw.target import ABSORBED_INPUTS, varying_bits
 
 Weighted = tuple[Ref, int]
 
@@ -40,12 +40,7 @@ class TableTerm:
 
     @cached_property
     def varying_bits(self) -> int:
-        """Bits that aren't the same at every address: each of them is a LUT."""
-        changes = 0
-        for entry in self.contents:
-            changes |= entry ^ self.contents[0]
-        # Entries of both signs differ in all bits above their own, which are one bit, the sign.
-        return changes.bit_count() if changes >= 0 else (~changes).bit_length() + 1
+        return varying_bits(self.contents)
 
     def plus(self, constant: int) -> TableTerm:
         return replace(self, contents=tuple(v + constant for v in self.contents))

@@ -21,7 +21,7 @@ from scm_hw.ir import (
     ranges,
 )
 from scm_hw.schedule.schedule import Schedule
-from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, free_ops
+from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, free_ops, varying_bits
 
 # Multipliers below this many partial product bits stay in LUTs.
 MIN_DSP_BITS = 40
@@ -93,11 +93,7 @@ def _sum_luts(program: Program, op: Sum, known: list[Range], free: set[Ref]) -> 
 
 def _table_bits(op: Table, known: list[Range]) -> int:
     low, high = known[op.index]
-    reachable = op.contents[low : high + 1]
-    changes = 0
-    for entry in reachable:
-        changes |= entry ^ reachable[0]
-    return changes.bit_count() if changes >= 0 else (~changes).bit_length() + 1
+    return varying_bits(op.contents[low : high + 1])
 
 
 def _luts_per_bit(index_bits: int) -> int:

@@ -1,4 +1,4 @@
-"""What logic costs on the target: the delays of 7-series cells and nets."""
+"""What logic costs on the target: LUTs, and the delays of 7-series cells and nets."""
 
 from scm_hw.target.delays import (
     ABSORBED_INPUTS,
@@ -11,6 +11,7 @@ from scm_hw.target.delays import (
     delay,
     free_ops,
 )
+from scm_hw.target.luts import varying_bits
 
 __all__ = [
     "ABSORBED_INPUTS",
@@ -22,4 +23,5 @@ __all__ = [
     "addition",
     "delay",
     "free_ops",
+    "varying_bits",
 ]
