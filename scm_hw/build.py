@@ -17,10 +17,11 @@ from typing import Any
 
 from scm_hw import boards
 from scm_hw.boards import Board
-from scm_hw.check import SIMULATORS, prove, prove_files
+from scm_hw.check import SIMULATORS, played, prove, prove_files
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import board_files, out_of_context_files, testbench_files
 from scm_hw.errors import ModelFileError, OptionError
+from scm_hw.fold import USABLE_SHARE, FoldCost
 from scm_hw.folders import replacing, write_files
 from scm_hw.load import read_model
 from scm_hw.report.html import html_report
@@ -32,8 +33,6 @@ from scm_hw.simulate import kill_all
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
 DIGEST = "digest.txt"
-# Left for placement and routing, which do poorly in a full device.
-USABLE_SHARE = 0.8
 
 Tell = Callable[[str], None]
 
@@ -128,7 +127,8 @@ def build(
 
 def _estimated(design: Design) -> Resources:
     cost = design.estimate
-    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp)
+    blocks = cost.bram36 if isinstance(cost, FoldCost) else 0.0
+    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp, bram36=blocks)
 
 
 @contextmanager
@@ -157,9 +157,10 @@ def _synthesis(design: Design, wanted: bool) -> Iterator[Callable[[], Resources 
 
 
 def _files(design: Design, rows: CheckRows) -> dict[str, str]:
-    vectors = rows.vectors(design)
+    vectors = played(design, rows)
+    plan = design.schedule
     files = {f"{CORE}.v": design.verilog}
-    files |= testbench_files(vectors, design.schedule.latency)
+    files |= testbench_files(vectors, plan.latency, plan.initiation_interval)
     if design.board.platform is None:
         return files | out_of_context_files(design.board)
     return files | board_files(design.board, design.verilog, vectors)

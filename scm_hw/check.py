@@ -12,7 +12,6 @@ from scm_hw.emit import testbench_files
 from scm_hw.errors import MismatchError, OptionError
 from scm_hw.folders import write_files
 from scm_hw.rows import CheckRows
-from scm_hw.rtl import ScmCore
 from scm_hw.simulate import (
     SimResult,
     Vectors,
@@ -26,6 +25,10 @@ from scm_hw.simulate import (
 SIMULATORS = ("amaranth", "icarus", "verilator")
 # Amaranth's own simulator is slow; it sees the first of the rows and the corners.
 AMARANTH_VECTORS = 24
+# A folded core takes many cycles for each vector: so many in all, and no fewer vectors than these.
+FOLDED_CYCLES = 100_000
+AMARANTH_FOLDED_CYCLES = 4_000
+FEWEST_VECTORS = 8
 
 Tell = Callable[[str], None]
 
@@ -51,13 +54,13 @@ def simulate(
     seed: int = 0,
 ) -> SimResult:
     """One simulator's verdict on a design."""
-    vectors = rows.vectors(design)
+    vectors = played(design, rows)
     plan = design.schedule
     if simulator == "amaranth":
         waveform = workdir / "amaranth.vcd" if waves else None
         return run_amaranth(
-            lambda: ScmCore(design.program, plan),
-            _sample(vectors, rows),
+            design.new_core,
+            _sample(rows.vectors(design), rows, _affordable(design, AMARANTH_FOLDED_CYCLES)),
             plan.latency,
             plan.initiation_interval,
             seed=seed,
@@ -78,12 +81,28 @@ def simulate(
     )
 
 
-def _sample(vectors: Vectors, rows: CheckRows) -> Vectors:
+def played(design: Design, rows: CheckRows) -> Vectors:
+    """The vectors that simulators see: all, or as many as a folded core has time for."""
+    vectors = rows.vectors(design)
+    if design.fold is None:
+        return vectors
+    count = max(FOLDED_CYCLES // design.fold.initiation_interval, 3 * FEWEST_VECTORS)
+    return _sample(vectors, rows, count) if count < len(vectors) else vectors
+
+
+def _affordable(design: Design, cycles: int) -> int:
+    if design.fold is None:
+        return AMARANTH_VECTORS
+    many = max(cycles // design.fold.initiation_interval, FEWEST_VECTORS)
+    return min(many, AMARANTH_VECTORS)
+
+
+def _sample(vectors: Vectors, rows: CheckRows, count: int) -> Vectors:
     """Some evaluation rows, and some of the corners behind them."""
     evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
-    half = AMARANTH_VECTORS // 2
+    half = count // 2
     chosen = [*range(min(half, evaluation)), *range(evaluation, len(vectors.inputs))]
-    chosen = chosen[:AMARANTH_VECTORS]
+    chosen = chosen[:count]
     return Vectors(
         inputs=tuple(vectors.inputs[i] for i in chosen),
         outputs=tuple(vectors.outputs[i] for i in chosen),
@@ -122,7 +141,9 @@ def _kept(
     """The result with its waveform where the user can find it, beside design and vectors."""
     shutil.rmtree(keep, ignore_errors=True)
     shutil.copytree(folder, keep)
-    write_files(keep, testbench_files(rows.vectors(design), design.schedule.latency))
+    plan = design.schedule
+    bench = testbench_files(played(design, rows), plan.latency, plan.initiation_interval)
+    write_files(keep, bench)
     if result.waveform is None or not result.waveform.is_relative_to(folder):
         return result
     return replace(result, waveform=keep / result.waveform.relative_to(folder))

@@ -13,7 +13,7 @@ from scm_hw import boards
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, parse_simulators, simulate
 from scm_hw.console import Progress, show_boards, show_build, show_steps
-from scm_hw.design import Options
+from scm_hw.design import Design, Options
 from scm_hw.errors import OptionError
 from scm_hw.explain import explain
 from scm_hw.load import DEFAULT_TOLERANCE
@@ -56,6 +56,13 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pipeline", choices=MODES, default="balanced", help="default %(default)s")
     parser.add_argument("--latency", type=int, metavar="CYCLES", help="at most so many cycles")
+    parser.add_argument(
+        "--fold",
+        default="auto",
+        metavar="FOLD",
+        help="auto (default): unrolled, or folded as little as fits; none; or PExSIMD for all "
+        "layers, such as 8x32, or a list of them, one for each",
+    )
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -115,6 +122,7 @@ def _options(args: argparse.Namespace) -> Options:
         clock_mhz=args.clock,
         pipeline=args.pipeline,
         latency=args.latency,
+        fold=args.fold,
     )
 
 
@@ -135,7 +143,15 @@ def _build(args: argparse.Namespace) -> None:
     else:
         show_build(done)
         if args.explain:
-            show_steps(explain(load_design(args.model, board, _options(args))))
+            _explain(load_design(args.model, board, _options(args)))
+
+
+def _explain(design: Design) -> None:
+    """What the passes did, or how the core is folded: no pass has a part in that."""
+    if design.fold is not None:
+        print(design.fold)
+    else:
+        show_steps(explain(design))
 
 
 def _sim(args: argparse.Namespace) -> None:

@@ -12,6 +12,18 @@ from amaranth.back import verilog
 from numpy.typing import NDArray
 
 from scm_hw.boards import Board
+from scm_hw.fold import (
+    FoldedCore,
+    FoldPlan,
+    estimate_fold,
+    fastest_plan,
+    fold_machine,
+    foldable,
+    parse_fold,
+    plan_fold,
+    surely_too_large,
+    within,
+)
 from scm_hw.interp import trace
 from scm_hw.ir import Program, Range, ranges, verify
 from scm_hw.load import (
@@ -24,7 +36,7 @@ from scm_hw.load import (
 )
 from scm_hw.passes import optimise
 from scm_hw.rtl import ScmCore
-from scm_hw.schedule import Cost, Schedule, estimate, lay_out
+from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
 from scm_hw.simulate import Probe
 from scm_hw.target import GRADE_SCALE
 
@@ -42,11 +54,15 @@ class Options:
     clock_mhz: float | None = None
     pipeline: str = "balanced"
     latency: int | None = None
+    fold: str = "auto"
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A compiled model. `meaning` is the literal Program, `program` what hardware is built from."""
+    """A compiled model. `meaning` is the literal Program, `program` what hardware is built from.
+
+    A folded core is built from the model itself: its `program` is the literal one.
+    """
 
     model: Model
     board: Board
@@ -54,7 +70,7 @@ class Design:
     fixed: FixedPoint
     meaning: Program
     program: Program
-    schedule: Schedule
+    schedule: Schedule | FoldPlan
     model_digest: str = field(repr=False)
 
     @property
@@ -65,9 +81,19 @@ class Design:
     def grade(self) -> str:
         return speed_grade(self.board.part)
 
-    @cached_property
-    def core(self) -> ScmCore:
+    @property
+    def fold(self) -> FoldPlan | None:
+        """How the core is folded; None for an unrolled one."""
+        return self.schedule if isinstance(self.schedule, FoldPlan) else None
+
+    def new_core(self) -> ScmCore | FoldedCore:
+        if isinstance(self.schedule, FoldPlan):
+            return FoldedCore(self.schedule)
         return ScmCore(self.program, self.schedule)
+
+    @cached_property
+    def core(self) -> ScmCore | FoldedCore:
+        return self.new_core()
 
     @cached_property
     def verilog(self) -> str:
@@ -76,6 +102,8 @@ class Design:
 
     @cached_property
     def estimate(self) -> Cost:
+        if isinstance(self.schedule, FoldPlan):
+            return estimate_fold(self.schedule)
         return estimate(self.program, self.schedule)
 
     @property
@@ -127,19 +155,62 @@ def speed_grade(part: str) -> str:
 def compile_model(
     model: Model, board: Board, options: Options | None = None, *, model_digest: str = ""
 ) -> Design:
-    """Fixed point, literal program, passes and schedule; everything verified on the way."""
+    """Fixed point, literal program, passes and schedule, or a fold; all verified on the way."""
     options = options or Options()
     check_supported(model)
     fixed = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
     meaning = lower(model, fixed)
     verify(meaning)
-    layout = lay_out(
+    plan = _fold_first(model, fixed, meaning, board, options)
+    if plan is not None:
+        return Design(model, board, options, fixed, meaning, meaning, plan, model_digest)
+    layout = _unrolled(meaning, board, options)
+    cost = estimate(layout.program, layout.schedule)
+    if options.fold == "auto" and foldable(model) and not within(cost, board.device):
+        plan = _fastest(model, fixed, meaning, board, options)
+        return Design(model, board, options, fixed, meaning, meaning, plan, model_digest)
+    return Design(
+        model, board, options, fixed, meaning, layout.program, layout.schedule, model_digest
+    )
+
+
+def _unrolled(meaning: Program, board: Board, options: Options) -> Layout:
+    return lay_out(
         optimise(meaning),
         clock_mhz=options.clock_mhz or board.clock_mhz,
         grade=speed_grade(board.part),
         mode=options.pipeline,
         latency=options.latency,
     )
-    return Design(
-        model, board, options, fixed, meaning, layout.program, layout.schedule, model_digest
+
+
+def _fold_first(
+    model: Model, fixed: FixedPoint, meaning: Program, board: Board, options: Options
+) -> FoldPlan | None:
+    """The fold that was asked for, or that is the only form to think of; None to try unrolled."""
+    if options.fold == "none":
+        return None
+    if options.fold == "auto":
+        if foldable(model) and surely_too_large(model, board.device):
+            return _fastest(model, fixed, meaning, board, options)
+        return None
+    folds = parse_fold(options.fold, len(model.layers))
+    return plan_fold(
+        fold_machine(model, fixed, meaning),
+        folds,
+        clock_mhz=options.clock_mhz or board.clock_mhz,
+        grade=speed_grade(board.part),
+        latency=options.latency,
+    )
+
+
+def _fastest(
+    model: Model, fixed: FixedPoint, meaning: Program, board: Board, options: Options
+) -> FoldPlan:
+    return fastest_plan(
+        fold_machine(model, fixed, meaning),
+        board.device,
+        clock_mhz=options.clock_mhz or board.clock_mhz,
+        grade=speed_grade(board.part),
+        latency=options.latency,
     )

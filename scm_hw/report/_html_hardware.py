@@ -24,6 +24,7 @@ from scm_hw.report._html_elements import (
     table,
     text,
 )
+from scm_hw.report._html_fold import fold_section
 from scm_hw.report._stages import Stage, stages
 from scm_hw.rows import RANDOM_ROWS, CheckRows
 
@@ -35,7 +36,12 @@ RESOURCES = {"lut": "LUT", "ff": "FF", "carry4": "CARRY4", "dsp": "DSP48", "bram
 
 
 def pipeline_section(report: dict[str, Any], design: Design) -> Section:
-    """Every cycle with what it computes, what that costs, and how much of the clock it takes."""
+    """Every cycle with what it computes, what that costs, and how much of the clock it takes.
+
+    A folded core has phases instead.
+    """
+    if design.fold is not None:
+        return fold_section(report, design.fold.period_ns)
     found = stages(design)
     shown, remark = shortened(found, MAX_STAGES)
     period = design.schedule.period_ns

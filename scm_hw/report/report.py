@@ -7,6 +7,7 @@ from typing import Any
 
 from scm_hw.boards import Device
 from scm_hw.design import TOOLS, Design
+from scm_hw.fold import FoldCost, FoldPlan
 from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
@@ -48,6 +49,7 @@ def make_report(
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
         "resources": _resources(design, resources),
         "device": _device(design.board.device),
+        "fold": _fold(design.fold),
         "weights": weights(model),
         "formats": _formats(design),
         "model": _model(design),
@@ -83,8 +85,11 @@ def _verdict(result: SimResult) -> dict[str, Any]:
 def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
     guess = design.estimate
     estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp}
+    blocks = guess.bram36 if isinstance(guess, FoldCost) else 0
     if found is None:
-        return {**estimated, "carry4": None, "bram": 0, "source": "estimate"}
+        return {**estimated, "carry4": None, "bram": blocks, "source": "estimate"}
+    if design.fold is not None:
+        estimated["bram"] = blocks
     return {
         "lut": found.lut,
         "ff": found.ff,
@@ -95,6 +100,23 @@ def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
         "srl": found.srl,
         "source": "yosys synth_xilinx -flatten -abc9",
         "estimate": estimated,
+    }
+
+
+def _fold(plan: FoldPlan | None) -> dict[str, Any] | None:
+    """Lanes of each layer, cycles of each phase, bits of each memory; None where unrolled."""
+    if plan is None:
+        return None
+    return {
+        "layers": [{"pe": fold.pe, "simd": fold.simd} for fold in plan.folds],
+        "readout_lanes": plan.readout_lanes,
+        "phases": [
+            {"name": p.name, "steps": p.steps, "cycles": p.cycles, "ns": round(p.ns, 3)}
+            for p in plan.phases
+        ],
+        "memories": [
+            {"name": b.name, "width": b.width, "depth": b.depth, "bits": b.bits} for b in plan.banks
+        ],
     }
 
 

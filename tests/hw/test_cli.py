@@ -130,6 +130,8 @@ BAD = {
     "small device": build_case(
         "--part",
         "xc7s6cpga196-1",
+        "--fold",
+        "none",
         model="large.npz",
         message=r"design must fit xc7s6 within 80%, not need [\d,]+ LUT of 3,750 \(\d+%\).*; take",
     ),

@@ -30,6 +30,7 @@ STAGES = (
     # Boards play vectors on the board; simulators play them in a process.
     "sim",
     "boards",
+    "fold",
     "emit",
     "simulate",
     "report.synthesis",

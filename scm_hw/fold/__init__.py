@@ -1,0 +1,34 @@
+"""Folded cores for models that do not fit unrolled: PE x SIMD lanes, weights in memories."""
+
+from scm_hw.fold.core import FoldedCore
+from scm_hw.fold.costs import FoldCost, estimate_fold
+from scm_hw.fold.machine import FoldedLayer, Machine, fold_machine
+from scm_hw.fold.plan import Bank, Fold, FoldPlan, Phase, parse_fold
+from scm_hw.fold.search import (
+    USABLE_SHARE,
+    fastest_plan,
+    foldable,
+    plan_fold,
+    surely_too_large,
+    within,
+)
+
+__all__ = [
+    "USABLE_SHARE",
+    "Bank",
+    "Fold",
+    "FoldCost",
+    "FoldPlan",
+    "FoldedCore",
+    "FoldedLayer",
+    "Machine",
+    "Phase",
+    "estimate_fold",
+    "fastest_plan",
+    "fold_machine",
+    "foldable",
+    "parse_fold",
+    "plan_fold",
+    "surely_too_large",
+    "within",
+]

@@ -1,0 +1,71 @@
+"""The page's view of a folded core: its phases in time, and the memories they read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scm_hw.report import plots
+from scm_hw.report._html_elements import (
+    Html,
+    Section,
+    count,
+    el,
+    numbers,
+    plot,
+    section,
+    shortened,
+    table,
+)
+
+
+def fold_section(report: dict[str, Any], period_ns: float) -> Section:
+    """Every phase with its share of the cycles, and what is kept in memories."""
+    fold, cycles = report["fold"], report["latency_cycles"]
+    shown, remark = shortened(fold["phases"])
+    words = (
+        f"The core is folded: it works on one sample at a time, in {count(cycles, 'cycle')} of "
+        f"{period_ns:g} ns, and takes the next as the result leaves. Phases follow each other; "
+        "one more cycle takes the sample. Lanes are nodes times inputs at a time."
+    )
+    bars = [
+        plots.Bar(p["name"], p["cycles"] / cycles, f"{p['cycles']:,} of {cycles:,} cycles")
+        for p in shown
+    ]
+    drawing = plots.bars(
+        "pipeline-plot",
+        "Cycles of each phase",
+        "; ".join(f"{bar.label}: {bar.value}" for bar in bars),
+        bars,
+    )
+    return section(
+        "pipeline",
+        "Phases",
+        el("p", words),
+        plot(drawing, "Where the cycles go", remark, numbers("Numbers", _phase_table(fold))),
+        _memory_table(fold),
+    )
+
+
+def _phase_table(fold: dict[str, Any]) -> Html:
+    lanes = {f"layer {k}": f"{f['pe']} x {f['simd']}" for k, f in enumerate(fold["layers"], 1)}
+    lanes["readout"] = str(fold["readout_lanes"])
+    rows = [
+        (
+            p["name"],
+            lanes.get(p["name"], "1"),
+            f"{p['steps']:,}",
+            f"{p['cycles']:,}",
+            f"{p['ns']:.3f}",
+        )
+        for p in fold["phases"]
+    ]
+    columns = ("Phase", "Lanes", "Steps", "Cycles", "ns")
+    return table("The phases, with the longest path of each by the delay model", columns, rows)
+
+
+def _memory_table(fold: dict[str, Any]) -> Html:
+    rows = [
+        (m["name"], f"{m['depth']:,}", f"{m['width']:,}", f"{m['bits']:,}")
+        for m in fold["memories"]
+    ]
+    return table("Memories of constants", ("Memory", "Words", "Bits each", "Bits"), rows)
