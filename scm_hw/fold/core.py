@@ -263,7 +263,7 @@ class _Datapath:
         """Chunk after chunk of the layer below, for each group; groups of bits come in order."""
         m, chunks = self.m, self.plan.chunks(k)
         on, issue = self._active(f"layer {k + 1}")
-        chunk = Signal(range(chunks), name=f"chunk{k + 1}")
+        chunk = Signal(range(max(chunks, 2)), name=f"chunk{k + 1}")
         first = Signal(name=f"first{k + 1}", init=1)
         last = chunk == chunks - 1
         words = sliced(source, len(lanes.inputs))

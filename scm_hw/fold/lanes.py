@@ -15,7 +15,9 @@ def constant_memory(m: Module, bank: Bank, words: Sequence[int]) -> tuple[Signal
     """A read-only memory as a submodule: its address, and its data one cycle later."""
     assert len(words) == bank.depth
     attrs = {"rom_style": "block"} if bank.depth > BLOCK_DEPTH else {}
-    memory = Memory(shape=bank.width, depth=bank.depth, init=words, attrs=attrs)
+    # An address has at least one bit: Verilog knows no signals without.
+    depth = max(bank.depth, 2)
+    memory = Memory(shape=bank.width, depth=depth, init=words, attrs=attrs)
     m.submodules[f"{bank.name}_rom"] = memory
     port = memory.read_port()
     return port.addr, port.data

@@ -89,6 +89,11 @@ class FoldPlan:
             found.setdefault((fold, layer.lane_bits), []).append(number)
         return list(found.values())
 
+    @property
+    def lanes(self) -> int:
+        """Lanes of all engines together."""
+        return sum(self.folds[k[0]].pe * self.folds[k[0]].simd for k in self.engines)
+
     def groups(self, number: int) -> int:
         """How often the PEs take new nodes in a layer."""
         return -(-self.machine.layers[number].nodes // self.folds[number].pe)

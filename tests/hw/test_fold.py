@@ -1,0 +1,197 @@
+"""Folded cores: the same integers in as many cycles as the plan says, in every simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.back import verilog
+
+from scm_hw import boards
+from scm_hw.design import Options, compile_model
+from scm_hw.fold import (
+    FoldedCore,
+    FoldPlan,
+    estimate_fold,
+    fold_machine,
+    parse_fold,
+    within,
+)
+from scm_hw.interp import interpret
+from scm_hw.ir import Program
+from scm_hw.load import Model, lower, quantise
+from scm_hw.report.synthesis import synthesise
+from scm_hw.simulate import lint, run_amaranth, run_icarus, run_verilator
+from tests.hw.programs import packed_vectors, rows_for
+from tests.support import random_model
+
+IMAGES = {
+    "features": 784,
+    "encoder": "binary",
+    "bits": 1,
+    "input_bits": 1,
+    "outputs": 10,
+    "task": "classification",
+    "linear": False,
+    "rows": 12,
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "one layer": {"layers": (6,)},
+    "deep": {"layers": (5, 4, 3), "activation": ("sign", "step", "sign"), "linear": False},
+    "step": {"layers": (5, 4), "activation": "step", "outputs": 2},
+    "selective": {"layers": (6, 4), "inputs_per_node": 2, "features": 5, "bits": 3},
+    "classes": {"layers": (5, 4), "outputs": 5, "task": "classification"},
+    "two classes": {"layers": (3,), "outputs": 2, "task": "classification", "linear": False},
+    "external": {"layers": (4,), "mechanism": "external", "outputs": 2},
+    "external alone": {"layers": (4,), "mechanism": "external", "linear": False},
+    "quantiles": {"layers": (5,), "spacing": "quantile", "bits": 9},
+    "gray": {"layers": (5,), "encoder": "gray", "bits": 4},
+    "binary": {"layers": (5,), "encoder": "binary", "bits": 8},
+    "codes": {"layers": (5, 3), "encoder": "none"},
+    "selective codes": {"layers": (5, 3), "encoder": "none", "inputs_per_node": 2},
+    "one bit": {"layers": (1,), "features": 1, "bits": 1, "input_bits": 1, "linear": False},
+}
+FOLDS = ("1x1", "2x3", "3x8", "8x32")
+
+
+def folded(fold: str, seed: int = 3, **options: Any) -> tuple[Program, FoldPlan]:
+    model = random_model(seed, **options)
+    return planned(model, fold)
+
+
+def planned(model: Model, fold: str) -> tuple[Program, FoldPlan]:
+    fixed = quantise(model, 7)
+    meaning = lower(model, fixed)
+    folds = parse_fold(fold, len(model.layers))
+    return meaning, FoldPlan(fold_machine(model, fixed, meaning), folds, 10.0)
+
+
+def written(plan: FoldPlan, folder: Path) -> Path:
+    path = folder / "scm_core.v"
+    path.write_text(verilog.convert(FoldedCore(plan), name="scm_core", emit_src=False))
+    return path
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_folded_cores_are_their_models(name: str) -> None:
+    """Values, cycles, stalls on both sides and resets; each kind of model in one of the folds."""
+    fold = FOLDS[list(MODELS).index(name) % len(FOLDS)]
+    meaning, plan = folded(fold, **MODELS[name])
+    core = FoldedCore(plan)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 8)
+    result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
+    assert result.failures == ()
+    assert (result.cycles, result.interval) == (plan.latency, plan.initiation_interval)
+
+
+@pytest.mark.parametrize("fold", ["1x1", "2x7", "5x4", "6x64", "4x8,1x2,3x3"])
+def test_every_fold_gives_the_same_integers(fold: str, tmp_path: Path) -> None:
+    meaning, plan = folded(fold, layers=(6, 5, 3), activation=("sign", "step", "sign"), outputs=2)
+    core = FoldedCore(plan)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 6)
+    result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
+    assert result.failures == ()
+
+
+def test_cycles_are_counted_by_the_formula() -> None:
+    _, plan = folded("2x4,3x2", layers=(5, 4), outputs=3, task="classification")
+    # 21 coded bits; all three features have weights or not, as the model says.
+    features = len(plan.machine.linear_features)
+    linear = features + 3 if features else 0
+    layers = (3 * 6 + 4) + (2 * 3 + 4)
+    readout = -(-9 // plan.readout_lanes) + 3
+    assert plan.latency == 1 + linear + layers + readout + (2 + 1)
+    assert plan.initiation_interval == plan.latency
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "fold"),
+    [
+        (run_icarus, "classes", "2x5"),
+        (run_icarus, "selective", "3x4"),
+        (run_verilator, "deep", "2x8,2x2,1x4"),
+    ],
+)
+def test_verilog_of_folded_cores(tmp_path: Path, run: Any, name: str, fold: str) -> None:
+    meaning, plan = folded(fold, **MODELS[name])
+    core = FoldedCore(plan)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 30)
+    path = written(plan, tmp_path)
+    result = run(path, vectors, plan.latency, plan.initiation_interval, workdir=tmp_path / "w")
+    assert result.failures == ()
+    lint([path], "scm_core")
+
+
+def test_zeros_from_the_first_sample_on_are_defined(tmp_path: Path) -> None:
+    """Registers begin at zero; nothing may wait for the first of them to change."""
+    meaning, plan = folded("2x3", layers=(3, 2), encoder="binary", bits=2, linear=False)
+    core = FoldedCore(plan)
+    rows = np.zeros((3, len(core.in_widths)), dtype=np.int64)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, rows=rows)
+    result = run_icarus(
+        written(plan, tmp_path), vectors, plan.latency, plan.initiation_interval, workdir=tmp_path
+    )
+    assert result.failures == ()
+
+
+def test_a_wrong_sign_is_seen() -> None:
+    """The comparison can fail: one sign of one node, turned over."""
+    model = random_model(3, layers=(1,), features=2, bits=3, linear=False)
+    model.layers[0].biases[0] = 0.5
+    meaning, _ = planned(model, "1x2")
+    model.layers[0].weights[0, 1] *= -1
+    _, plan = planned(model, "1x2")
+    core = FoldedCore(plan)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 64)
+    result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
+    assert result.mismatches > 0
+
+
+def test_folded_equals_unrolled() -> None:
+    model = random_model(5, layers=(6, 4), outputs=2)
+    board = boards.get("arty-a7")
+    unrolled = compile_model(model, board, Options(fold="none"))
+    small = compile_model(model, board, Options(fold="2x8"))
+    assert small.fold is not None and unrolled.fold is None
+    rows = rows_for(small.meaning, 300)
+    np.testing.assert_array_equal(interpret(unrolled.program, rows), interpret(small.meaning, rows))
+    core = small.new_core()
+    vectors = packed_vectors(unrolled.program, core.in_widths, core.out_widths, 6, rows=rows[:6])
+    result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
+    assert result.failures == ()
+
+
+def test_images_of_784_bits(tmp_path: Path) -> None:
+    """Ten classes and 200 nodes, in the Verilog of a fold that the small board has room for."""
+    model = random_model(1, layers=(200,), **IMAGES)
+    design = compile_model(model, boards.get("arty-a7-35"), Options(fold="16x24"))
+    plan = design.fold
+    assert plan is not None and within(design.estimate, design.board.device)
+    core = design.core
+    vectors = packed_vectors(design.meaning, core.in_widths, core.out_widths, 24)
+    path = tmp_path / "scm_core.v"
+    path.write_text(design.verilog)
+    result = run_verilator(path, vectors, plan.latency, plan.latency, workdir=tmp_path)
+    assert result.failures == ()
+    # 13 groups of 16 nodes, 33 chunks of 24 bits.
+    assert result.cycles == 1 + (13 * 33 + 4) + (plan.readout_steps + 3) + (9 + 1)
+
+
+@pytest.mark.parametrize(
+    ("fold", "options"),
+    [
+        ("4x16", {"features": 11, "bits": 25, "spacing": "quantile", "layers": (60,)}),
+        ("2x8", {"features": 6, "bits": 15, "layers": (20, 10), "inputs_per_node": 2}),
+        ("4x4", {"features": 8, "encoder": "none", "layers": (20, 10), "outputs": 2}),
+    ],
+    ids=["dense", "selective", "codes"],
+)
+def test_yosys_counts_about_the_same(fold: str, options: dict[str, Any], tmp_path: Path) -> None:
+    _, plan = folded(fold, 1, input_bits=12, **options)
+    found = synthesise({"scm_core.v": written(plan, tmp_path).read_text()})
+    guess = estimate_fold(plan)
+    assert guess.lut == pytest.approx(found.lut, rel=0.35)
+    assert guess.ff == pytest.approx(found.ff, rel=0.25)
+    assert (guess.dsp, guess.bram36) == (found.dsp, found.bram36)

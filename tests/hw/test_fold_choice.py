@@ -1,0 +1,126 @@
+"""Which fold is taken, what is refused, and what a folded build says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scm_hw import boards
+from scm_hw.build import BuildOptions, build
+from scm_hw.design import Design, Options, compile_model
+from scm_hw.errors import FitError, OptionError, UnsupportedModelError
+from scm_hw.fold import Fold, estimate_fold, parse_fold, surely_too_large, within
+from tests.hw.test_fold import IMAGES
+from tests.support import model_arrays, random_model, write_model
+
+SMALL_BOARD, BOARD = boards.get("arty-a7-35"), boards.get("arty-a7")
+DEEP = (17, 13, 10, 472, 287, 288, 54, 52, 44, 9)
+
+
+def compiled(
+    fold: str = "auto", board: boards.Board = BOARD, options: Any = None, **model: Any
+) -> Design:
+    return compile_model(random_model(1, **model), board, Options(fold=fold, **(options or {})))
+
+
+def test_what_fits_stays_unrolled() -> None:
+    design = compiled(layers=(6,))
+    assert design.fold is None
+    assert design.schedule.initiation_interval == 1
+    assert not surely_too_large(design.model, BOARD.device)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"layers": (200,), **IMAGES},
+        {"layers": (1000,), **IMAGES},
+        {"features": 10, "bits": 10, "input_bits": 12, "layers": DEEP},
+    ],
+    ids=["200 nodes", "1000 nodes", "ten layers"],
+)
+def test_what_does_not_fit_is_folded_as_little_as_it_must(model: dict[str, Any]) -> None:
+    small, large = (compiled(board=board, **model) for board in (SMALL_BOARD, BOARD))
+    assert small.fold is not None and large.fold is not None
+    for design in (small, large):
+        assert within(design.estimate, design.board.device)
+        assert design.schedule.max_clock_mhz >= design.clock_mhz
+    assert large.fold.latency < small.fold.latency
+    fold = small.fold.folds[0]
+    wider = replace(small.fold, folds=(Fold(2 * fold.pe, fold.simd),) * len(small.fold.folds))
+    fits = within(estimate_fold(wider), SMALL_BOARD.device)
+    assert not fits or wider.latency >= small.fold.latency
+
+
+def test_a_model_a_little_too_large_is_folded_once_unrolling_was_tried() -> None:
+    tiny = boards.by_part("xc7s6cpga196-1")
+    model = {"features": 16, "bits": 15, "input_bits": 8, "layers": (60,)}
+    design = compiled(board=tiny, **model)
+    assert not surely_too_large(design.model, tiny.device)
+    assert design.fold is not None
+    assert within(design.estimate, tiny.device)
+    assert compiled("none", tiny, **model).fold is None
+
+
+def test_more_lanes_cost_more_and_take_fewer_cycles() -> None:
+    plans = [compiled(fold, layers=(40,), bits=15).fold for fold in ("1x1", "2x8", "8x16", "20x45")]
+    cycles = [plan.latency for plan in plans if plan]
+    luts = [estimate_fold(plan).lut for plan in plans if plan]
+    assert cycles == sorted(cycles, reverse=True) and len(set(cycles)) == 4
+    assert luts == sorted(luts) and len(set(luts)) == 4
+
+
+@pytest.mark.parametrize("text", ["", "8", "0x4", "8x", "8x32,", "x", "-1x2", "8x32x2", "999999x9"])
+def test_bad_folds_are_one_clear_line(text: str) -> None:
+    with pytest.raises(OptionError, match=r"^fold must be auto, none, or PExSIMD") as caught:
+        parse_fold(text, 2)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_list_must_have_a_fold_for_each_layer() -> None:
+    assert [str(f) for f in parse_fold("8x32, 4x4", 2)] == ["8x32", "4x4"]
+    assert [str(f) for f in parse_fold("8x32", 2)] == ["8x32", "8x32"]
+    with pytest.raises(OptionError, match="one PExSIMD or 3, one for each layer, not '1x1,2x2'"):
+        parse_fold("1x1,2x2", 3)
+    with pytest.raises(OptionError, match="auto or none for a model without layers"):
+        compiled("1x1", layers=())
+
+
+def test_clock_and_latency_are_kept_or_refused() -> None:
+    with pytest.raises(OptionError, match=r"clock must be at most [\d.]+ MHz .* 4x96, not 250"):
+        compiled("4x96", options={"clock_mhz": 250.0}, layers=(8,), bits=60)
+    with pytest.raises(OptionError, match=r"latency must be at least \d+ cycles .* 1x1, not 9"):
+        compiled("1x1", options={"latency": 9}, layers=(8,))
+
+
+@pytest.mark.parametrize("kind", ["polynomial", "table"])
+def test_mechanisms_that_cannot_be_folded_are_named(kind: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=f"mechanism must be none or ext.*not {kind}"):
+        compiled("2x2", mechanism=kind)
+    assert compiled(mechanism=kind).fold is None
+
+
+def test_what_does_not_fit_in_any_fold_is_refused() -> None:
+    tiny = boards.by_part("xc7s6cpga196-1")
+    with pytest.raises(FitError, match=r"design must fit xc7s6 within 80%.*folded to the smallest"):
+        compiled(board=tiny, layers=(1000,), **IMAGES)
+
+
+def test_a_folded_build_reports_its_phases(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "m.npz", model_arrays(1, layers=(6, 3)))
+    how = BuildOptions(out=tmp_path / "out", simulators=("icarus",), synthesis=False)
+    done = build(path, BOARD, Options(fold="2x4,3x2"), how)
+    report = done.report
+    assert report["fold"]["layers"] == [{"pe": 2, "simd": 4}, {"pe": 3, "simd": 2}]
+    cycles = 1 + sum(phase["cycles"] for phase in report["fold"]["phases"])
+    assert report["latency_cycles"] == report["initiation_interval"] == cycles
+    assert report["bit_exact"]["icarus"]["cycles"] == cycles
+    signs = {m["name"]: m["bits"] for m in report["fold"]["memories"]}
+    # Three groups of six chunks, eight lanes; one group of three chunks, six lanes.
+    assert (signs["signs0"], signs["signs1"]) == (3 * 6 * 8, 1 * 3 * 6)
+    assert report["resources"]["bram"] == 0
+    page = (done.folder / "report.html").read_text()
+    assert "The core is folded" in page and "layer 2" in page
