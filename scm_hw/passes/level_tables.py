@@ -13,7 +13,6 @@ import numpy as np
 from scm_hw.interp import trace
 from scm_hw.ir import (
     AtLeast,
-    Concat,
     Field,
     Input,
     Op,
@@ -23,6 +22,7 @@ from scm_hw.ir import (
     Xor,
     operands,
 )
+from scm_hw.passes.level_search import thresholds_reached
 from scm_hw.passes.rewrite import Rewriter, rewrite
 
 # One LUT6 holds one bit of a table of this many address bits.
@@ -43,7 +43,7 @@ class Level:
     def build(self, build: Rewriter, code: Ref, name: str) -> Ref:
         if self.width:
             return build.add(Field(code, self.offset, self.width, name=f"{name}.level"))
-        return _thermometer_to_binary(build, code, self.thresholds, name)
+        return thresholds_reached(build, code, self.thresholds, name)
 
 
 def level_tables(program: Program) -> Program:
@@ -169,19 +169,3 @@ def _sources(program: Program) -> dict[Ref, Ref]:
 
 def _trailing_zeros(value: int) -> int:
     return (value & -value).bit_length() - 1 if value else 0
-
-
-def _thermometer_to_binary(
-    build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: str
-) -> Ref:
-    """The number of thresholds reached: bit `j` is the parity of every `2**j`-th comparison."""
-    reached = [build.add(AtLeast(code, t, name=f"{name}.ge{t}")) for t in thresholds]
-    bits = []
-    step = 1
-    while step <= len(reached):
-        every = tuple(reached[step - 1 :: step])
-        bits.append(every[0] if len(every) == 1 else build.add(Xor(every, name=f"{name}.parity")))
-        step *= 2
-    if len(bits) == 1:
-        return bits[0]
-    return build.add(Concat(tuple(bits), (1,) * len(bits), name=f"{name}.level"))

@@ -1,0 +1,97 @@
+"""How many thresholds a code has reached, in as few LUTs as there is a way to.
+
+Either every threshold has its comparison, and the binary number is read off their parities. Or the
+top six bits of the code, its bucket, look up the thresholds inside the bucket, the rest of the code
+is compared with those, and a table of bucket and outcomes is the number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scm_hw.ir import AtLeast, Concat, Field, Less, Ref, Table, Xor
+from scm_hw.passes.rewrite import Rewriter
+from scm_hw.target import LUT_INPUTS
+
+# Comparisons of 12 bits with constants share some of their LUTs; this is what they come to.
+LUTS_PER_COMPARISON = 6
+
+
+def thresholds_reached(build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: str) -> Ref:
+    """The number of thresholds that a code is not below; they increase strictly."""
+    buckets = _Buckets(thresholds, build.ranges[code].width)
+    if buckets.luts < LUTS_PER_COMPARISON * len(thresholds):
+        return buckets.build(build, code, name)
+    return _by_parities(build, code, thresholds, name)
+
+
+def _by_parities(build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: str) -> Ref:
+    """Bit `j` of the number is the parity of every `2**j`-th comparison."""
+    reached = [build.add(AtLeast(code, t, name=f"{name}.ge{t}")) for t in thresholds]
+    bits = []
+    step = 1
+    while step <= len(reached):
+        every = tuple(reached[step - 1 :: step])
+        bits.append(every[0] if len(every) == 1 else build.add(Xor(every, name=f"{name}.parity")))
+        step *= 2
+    if len(bits) == 1:
+        return bits[0]
+    return build.add(Concat(tuple(bits), (1,) * len(bits), name=f"{name}.level"))
+
+
+@dataclass(frozen=True)
+class _Buckets:
+    """The thresholds by the top six bits of the code."""
+
+    thresholds: tuple[int, ...]
+    code_bits: int
+
+    @property
+    def low_bits(self) -> int:
+        return max(self.code_bits - LUT_INPUTS, 0)
+
+    def inside(self, bucket: int) -> list[int]:
+        """Thresholds above the start of a bucket, counted from there."""
+        start = bucket << self.low_bits
+        return [t - start for t in self.thresholds if 0 < t - start < 1 << self.low_bits]
+
+    def before(self, bucket: int) -> int:
+        """How many thresholds the first code of a bucket has reached."""
+        return sum(t <= bucket << self.low_bits for t in self.thresholds)
+
+    @property
+    def most(self) -> int:
+        return max(len(self.inside(b)) for b in range(1 << LUT_INPUTS))
+
+    @property
+    def luts(self) -> int:
+        """For each rank a table of thresholds and a comparison, and the table of the number."""
+        per_rank = self.low_bits + self.low_bits // 2 + 1
+        return self.most * per_rank + (len(self.thresholds).bit_length() << self.most)
+
+    def build(self, build: Rewriter, code: Ref, name: str) -> Ref:
+        bucket = build.add(Field(code, self.low_bits, LUT_INPUTS, name=f"{name}.bucket"))
+        low = build.add(Field(code, 0, self.low_bits, name=f"{name}.inside"))
+        below = [
+            build.add(Less(low, self._bounds(build, bucket, rank, name), name=f"{name}.below"))
+            for rank in range(self.most)
+        ]
+        index = build.add(
+            Concat((bucket, *below), (LUT_INPUTS, *(1,) * len(below)), name=f"{name}.found")
+        )
+        return build.add(Table(index, self._numbers(), name=f"{name}.level"))
+
+    def _bounds(self, build: Rewriter, bucket: Ref, rank: int, name: str) -> Ref:
+        """The threshold of that rank inside each bucket; where there is none, nothing looks."""
+        inside = [self.inside(b) for b in range(1 << LUT_INPUTS)]
+        bounds = tuple(found[rank] if rank < len(found) else 0 for found in inside)
+        return build.table(bucket, bounds, name=f"{name}.bound")
+
+    def _numbers(self) -> tuple[int, ...]:
+        numbers = []
+        for outcomes in range(1 << self.most):
+            for bucket in range(1 << LUT_INPUTS):
+                ranks = range(len(self.inside(bucket)))
+                reached = sum(not outcomes >> rank & 1 for rank in ranks)
+                numbers.append(self.before(bucket) + reached)
+        return tuple(numbers)
