@@ -21,11 +21,11 @@ from scm_hw.fold import (
 )
 from scm_hw.interp import interpret
 from scm_hw.ir import Program
-from scm_hw.load import Model, lower, quantise
+from scm_hw.load import Model, lower, model_from_arrays, quantise
 from scm_hw.report.synthesis import synthesise
 from scm_hw.simulate import lint, run_amaranth, run_icarus, run_verilator
 from tests.hw.programs import packed_vectors, rows_for
-from tests.support import random_model
+from tests.support import model_arrays, random_model
 
 IMAGES = {
     "features": 784,
@@ -133,6 +133,18 @@ def test_zeros_from_the_first_sample_on_are_defined(tmp_path: Path) -> None:
     result = run_icarus(
         written(plan, tmp_path), vectors, plan.latency, plan.initiation_interval, workdir=tmp_path
     )
+    assert result.failures == ()
+
+
+def test_equal_scores_give_the_lower_class() -> None:
+    arrays = model_arrays(2, layers=(4,), outputs=3, task="classification", linear=False)
+    for name in ("readout", "intercept"):
+        arrays[name][..., 1] = arrays[name][..., 0]
+    meaning, plan = planned(model_from_arrays(arrays), "2x8")
+    core = FoldedCore(plan)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 12)
+    assert 0 in vectors.outputs
+    result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
     assert result.failures == ()
 
 
