@@ -327,7 +327,9 @@ def test_files_that_fail_their_own_checks_are_not_handed_out(
     monkeypatch.setattr(building, "prove", lambda *_: [])
     bench = building.testbench_files
     monkeypatch.setattr(
-        building, "testbench_files", lambda vectors, latency: bench(vectors, latency + 1)
+        building,
+        "testbench_files",
+        lambda vectors, latency, interval: bench(vectors, latency + 1, interval),
     )
     code, line = failing(tmp_path, capsys, "--sim", "icarus")
     assert code == 1
