@@ -53,8 +53,9 @@ def run_tool(
         raise ToolError(f"{name} must be a program that runs, not {error}; install it") from error
     _running.add(process)
     copier = threading.Thread(target=_copy, args=(process, log, on_line), daemon=True)
-    copier.start()
     try:
+        # An interrupt may come as soon as the program runs.
+        copier.start()
         return process.wait(timeout)
     except subprocess.TimeoutExpired as error:
         raise ToolError(
@@ -63,7 +64,8 @@ def run_tool(
     finally:
         kill_group(process)
         _running.discard(process)
-        copier.join()
+        if copier.ident is not None:
+            copier.join()
 
 
 def kill_all() -> None:
