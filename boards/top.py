@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import (
-    Cat,
-    ClockSignal,
-    Elaboratable,
-    Instance,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import io
 from amaranth.lib.memory import Memory, ReadPort
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.lib.wiring import Component, Out
 
 from scm_hw.boards.registry import Board
 from scm_hw.sim.vectors import Vectors
@@ -26,42 +16,6 @@ from scm_hw.sim.vectors import Vectors
 MAX_VECTORS = 256
 # Cycles without a result after which a sample counts as lost.
 PATIENCE = 1 << 16
-
-
-def core_members(in_width: int, out_width: int) -> dict[str, Any]:
-    """The members of every component with the core's interface."""
-    return {
-        "in_valid": In(1),
-        "in_ready": Out(1),
-        "in_data": In(in_width),
-        "out_valid": Out(1),
-        "out_ready": In(1),
-        "out_data": Out(out_width),
-    }
-
-
-class VerilogCore(Component):
-    """The core as the emitted Verilog module `scm_core`: what was checked is what is built."""
-
-    def __init__(self, in_width: int, out_width: int) -> None:
-        self.in_width = in_width
-        self.out_width = out_width
-        super().__init__(core_members(in_width, out_width))
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.scm_core = Instance(
-            "scm_core",
-            i_clk=ClockSignal(),
-            i_rst=ResetSignal(allow_reset_less=True),
-            i_in_valid=self.in_valid,
-            o_in_ready=self.in_ready,
-            i_in_data=self.in_data,
-            o_out_valid=self.out_valid,
-            i_out_ready=self.out_ready,
-            o_out_data=self.out_data,
-        )
-        return m
 
 
 class SelfTest(Component):

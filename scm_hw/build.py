@@ -17,9 +17,9 @@ from typing import Any
 
 from scm_hw import boards
 from scm_hw.boards import Board
-from scm_hw.check import SIMULATORS, played, prove, prove_files
+from scm_hw.check import SIMULATORS, played, prove, prove_files, prove_interface
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.emit import board_files, out_of_context_files, testbench_files
+from scm_hw.emit import board_files, interface_files, out_of_context_files, testbench_files
 from scm_hw.errors import ModelFileError, OptionError
 from scm_hw.fold import USABLE_SHARE, FoldCost
 from scm_hw.folders import replacing, write_files
@@ -117,6 +117,7 @@ def build(
             simulations = prove(design, rows, how.simulators, workdir, failure, tell)
             if how.simulators:
                 prove_files(folder, design, workdir, tell)
+                prove_interface(folder, design, rows, how.simulators, workdir, tell)
             tell("synthesising with Yosys")
             resources = synthesis()
         report = make_report(name, design, rows, simulations, resources)
@@ -161,6 +162,7 @@ def _files(design: Design, rows: CheckRows) -> dict[str, str]:
     plan = design.schedule
     files = {f"{CORE}.v": design.verilog}
     files |= testbench_files(vectors, plan.latency, plan.initiation_interval)
+    files |= interface_files(design.options.interface, design.ports, design.digest, design.board)
     if design.board.platform is None:
         return files | out_of_context_files(design.board)
     return files | board_files(design.board, design.verilog, vectors)

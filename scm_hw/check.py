@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from scm_hw.design import CORE, Design
-from scm_hw.emit import testbench_files
+from scm_hw.emit import testbench_files, wrapper_name
 from scm_hw.errors import MismatchError, OptionError
 from scm_hw.folders import write_files
 from scm_hw.rows import CheckRows
@@ -18,6 +18,7 @@ from scm_hw.simulate import (
     lint,
     run_amaranth,
     run_icarus,
+    run_interface,
     run_testbench,
     run_verilator,
 )
@@ -30,6 +31,8 @@ AMARANTH_VECTORS = 24
 FOLDED_CYCLES = 100_000
 FOLDED_LANE_CYCLES = 8_000_000
 FEWEST_VECTORS = 24
+# The core is proven by then; a wrapper has few states.
+INTERFACE_VECTORS = 100
 # With more lanes than this Amaranth's simulator takes many minutes.
 AMARANTH_LANES = 256
 
@@ -166,3 +169,33 @@ def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None
     lint([folder / f"{CORE}.v"], CORE)
     if (folder / "scm_top.v").exists():
         lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
+
+
+def prove_interface(
+    folder: Path,
+    design: Design,
+    rows: CheckRows,
+    simulators: Sequence[str],
+    workdir: Path,
+    tell: Tell,
+) -> None:
+    """The wrapper, where there is one, with bus models in the simulators that cocotb drives."""
+    interface = design.options.interface
+    if interface == "stream":
+        return
+    name = wrapper_name(interface)
+    sources = [folder / f"{CORE}.v", folder / f"{name}.v"]
+    tell(f"linting {name}")
+    lint(sources, name)
+    for simulator in simulators:
+        if simulator != "amaranth":
+            tell(f"simulating {name} in {simulator}")
+            run_interface(
+                interface,
+                sources,
+                _sample(played(design, rows), rows, INTERFACE_VECTORS),
+                design.ports,
+                design.digest,
+                simulator,
+                workdir=workdir,
+            )

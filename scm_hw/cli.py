@@ -14,6 +14,7 @@ from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, parse_simulators, simulate
 from scm_hw.console import Progress, show_boards, show_build, show_steps
 from scm_hw.design import Design, Options
+from scm_hw.emit import INTERFACES
 from scm_hw.errors import OptionError
 from scm_hw.explain import explain
 from scm_hw.load import DEFAULT_TOLERANCE
@@ -81,6 +82,12 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
 def _add_build(parser: argparse.ArgumentParser) -> None:
     _add_design(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default rtl_out/NAME")
+    parser.add_argument(
+        "--interface",
+        choices=INTERFACES,
+        default="stream",
+        help="stream (default): the bare core; axis, axil: AXI4-Stream or AXI4-Lite around it",
+    )
     parser.add_argument("--name", help="default: the model's own, or that of its file")
     parser.add_argument(
         "--sim", default=",".join(SIMULATORS), metavar="LIST", help="simulators (%(default)s)"
@@ -123,6 +130,8 @@ def _options(args: argparse.Namespace) -> Options:
         pipeline=args.pipeline,
         latency=args.latency,
         fold=args.fold,
+        # Only `build` has it.
+        interface=getattr(args, "interface", "stream"),
     )
 
 

@@ -135,6 +135,9 @@ def paper_table(report: dict[str, Any]) -> Table:
 def _files_to_open(build: Build) -> list[tuple[str, str]]:
     known = [
         ("the core", "scm_core.v"),
+        ("the core behind AXI4-Stream", "scm_axis.v"),
+        ("the core behind AXI4-Lite", "scm_axil.v"),
+        ("vivado -mode batch -source package_ip.tcl", "package_ip.tcl"),
         ("the board top: self-test, result on the LEDs", "scm_top.v"),
         ("vivado -mode batch -source build.tcl", "build.tcl"),
         ("vivado -mode batch -source project.tcl, then open the project", "project.tcl"),

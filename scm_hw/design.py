@@ -12,6 +12,7 @@ from amaranth.back import verilog
 from numpy.typing import NDArray
 
 from scm_hw.boards import Board
+from scm_hw.emit import CorePorts
 from scm_hw.fold import (
     FoldedCore,
     FoldPlan,
@@ -55,6 +56,7 @@ class Options:
     pipeline: str = "balanced"
     latency: int | None = None
     fold: str = "auto"
+    interface: str = "stream"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,16 @@ class Design:
     @property
     def output_ranges(self) -> list[Range]:
         return [ranges(self.program)[r] for r in self.program.outputs]
+
+    @property
+    def ports(self) -> CorePorts:
+        outputs = self.output_ranges
+        return CorePorts(
+            in_widths=tuple(reach.width for reach in self.input_ranges),
+            out_widths=tuple(reach.width for reach in outputs),
+            out_signed=tuple(reach.signed for reach in outputs),
+            latency=self.schedule.latency,
+        )
 
     @cached_property
     def digest(self) -> str:

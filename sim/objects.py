@@ -22,12 +22,15 @@ from scm_hw.sim import tools
 class RuntimeObjects:
     """The library's object files, between a build folder and the user's cache.
 
-    A cache that can't be read or written costs time and nothing else.
+    One of them, the main program, knows the size of the design's class, which depends on the number
+    of its ports: tops of one `kind` have the same. A cache that can't be read or written costs time
+    and nothing else.
     """
 
-    def __init__(self, build_dir: Path, *, waves: bool) -> None:
+    def __init__(self, build_dir: Path, *, waves: bool, kind: str) -> None:
         self.build_dir = build_dir
         self.waves = waves
+        self.kind = kind
 
     @property
     def folder(self) -> Path:
@@ -40,6 +43,7 @@ class RuntimeObjects:
             tools.VERILATOR_MAKEFLAGS,
             compiler.stdout,
             str(self.waves),
+            self.kind,
         ]
         digest = hashlib.sha256("\n".join(settings).encode()).hexdigest()
         root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

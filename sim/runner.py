@@ -22,6 +22,7 @@ from scm_hw.sim import tools
 from scm_hw.sim.objects import RuntimeObjects
 
 TEST_MODULE = "scm_hw.sim.checks"
+AXI_MODULE = "scm_hw.sim.axi_checks"
 OUTCOMES = "outcomes.jsonl"
 WAVES = {"icarus": "{top}.fst", "verilator": "dump.vcd"}
 
@@ -40,6 +41,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--interval", type=int, default=1, help="cycles between samples")
     parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
     parser.add_argument("--probes", type=Path, help="probes of the last vector, JSON")
+    parser.add_argument("--axi", choices=["axis", "axil"], help="the top is that wrapper")
+    parser.add_argument("--ports", help="fields of the wrapped core, JSON")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
     parser.add_argument("--workdir", type=Path, default=Path("sim_build"))
     return parser
@@ -56,12 +59,21 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
     }
     if options.probes:
         settings["SCM_PROBES"] = str(options.probes.resolve())
+    if options.axi:
+        settings["SCM_PORTS"] = options.ports
     return settings
+
+
+def tests(options: argparse.Namespace) -> str:
+    """A regular expression on test names: all of a wrapper, the search for a fault, or all."""
+    if options.axi:
+        return rf"\.{options.axi}_"
+    return r"\.locate$" if options.probes else r"\.stream"
 
 
 def build(options: argparse.Namespace) -> Runner:
     runner = get_runner(options.simulator)
-    objects = RuntimeObjects(options.workdir, waves=options.waves)
+    objects = RuntimeObjects(options.workdir, waves=options.waves, kind=options.axi or "core")
     if options.simulator == "verilator":
         objects.restore()
     runner.build(
@@ -86,14 +98,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     (options.workdir / OUTCOMES).unlink(missing_ok=True)
     os.environ.update(tools.require(options.simulator))
     results = build(options).test(
-        test_module=TEST_MODULE,
+        test_module=AXI_MODULE if options.axi else TEST_MODULE,
         hdl_toplevel=options.top,
         build_dir=options.workdir,
         test_dir=options.workdir,
         results_xml=str(options.workdir / "results.xml"),
         extra_env=environment(options),
-        # A regular expression on test names: all scenarios, or the search for a fault.
-        test_filter=r"\.locate$" if options.probes else r"\.stream",
+        test_filter=tests(options),
         waves=options.waves,
         seed=options.seed,
     )

@@ -10,8 +10,9 @@ from __future__ import annotations
 from string import Template
 
 from scm_hw.boards import Board
-from scm_hw.boards.top import BoardTop, VerilogCore
+from scm_hw.boards.top import BoardTop
 from scm_hw.emit.testbench import TESTBENCH
+from scm_hw.interface import VerilogCore
 from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
 
 CORE = "scm_core"

@@ -4,6 +4,7 @@ from scm_hw.sim.model import Mismatch
 from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._amaranth import run_amaranth
 from scm_hw.simulate._cocotb import run_icarus, run_verilator
+from scm_hw.simulate._interface import run_interface
 from scm_hw.simulate._lint import lint
 from scm_hw.simulate._process import kill_all, run_tool, telling_line
 from scm_hw.simulate._result import SimResult
@@ -18,6 +19,7 @@ __all__ = [
     "lint",
     "run_amaranth",
     "run_icarus",
+    "run_interface",
     "run_testbench",
     "run_tool",
     "run_verilator",

@@ -15,6 +15,7 @@ INHERENT = {
     "DECLFILENAME": "a board top holds several modules in one file",
     "WIDTHEXPAND": "Yosys leaves the extension of operands to the language",
     "PROCASSINIT": "registers have an initial value, which the bitstream sets, and a reset",
+    "CASEINCOMPLETE": "what holds where no case applies is assigned before the cases",
     "UNUSEDSIGNAL": "signals keep their names for the waveform, and carries may be dropped",
 }
 

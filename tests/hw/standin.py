@@ -7,7 +7,7 @@ from random import Random
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 
-from scm_hw.boards.top import core_members
+from scm_hw.interface import core_members
 from scm_hw.sim.vectors import Vectors
 
 

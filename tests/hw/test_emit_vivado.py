@@ -11,7 +11,7 @@ import pytest
 from amaranth.back import verilog
 
 from scm_hw import boards
-from scm_hw.emit import board_files, out_of_context_files
+from scm_hw.emit import CorePorts, board_files, interface_files, out_of_context_files
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.simulate import lint
 from tests.hw.standin import StandIn, standin_vectors
@@ -21,6 +21,7 @@ from tests.hw.standin import StandIn, standin_vectors
 STUB = r"""
 set called {}
 set ports {}
+namespace eval ipx {}
 set commands {
   create_project {-force -name: -part: -in_memory}
   add_files {-fileset:} read_verilog {} read_xdc {-mode:}
@@ -39,6 +40,9 @@ set commands {
   report_control_sets {-verbose -file:} report_clock_utilization {-file:}
   report_route_status {-file:} report_drc {-file:} report_methodology {-file:}
   update_compile_order {-fileset:} close_project {} quit {}
+  ipx::package_project {-root_dir: -vendor: -library: -taxonomy: -import_files -force}
+  ipx::current_core {} ipx::associate_bus_interfaces {-busif: -clock:}
+  ipx::update_checksums {} ipx::check_integrity {} ipx::save_core {}
 }
 proc vivado {name options arguments} {
   lappend ::called $name
@@ -118,6 +122,22 @@ def test_part_without_a_board_is_built_out_of_context(tmp_path: Path) -> None:
     assert "-period 9.615 " in files["scm_core.xdc"]
     assert "-part xc7k70tfbg484-2 -mode out_of_context" in files["build.tcl"]
     assert "close_project" in run_tcl(tmp_path, "project.tcl")
+
+
+@pytest.mark.parametrize("interface", ["axis", "axil"])
+def test_a_wrapped_core_is_packaged_as_ip(tmp_path: Path, interface: str) -> None:
+    ports = CorePorts((12, 12), (14,), (True,), 3)
+    files = interface_files(interface, ports, "ab" * 32, boards.get("arty-a7"))
+    files["scm_core.v"] = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    called = run_tcl(tmp_path, "package_ip.tcl").splitlines()[0].split()
+    assert called.index("ipx::package_project") < called.index("ipx::save_core")
+    buses = {"axis": 2, "axil": 1}[interface]
+    assert called.count("ipx::associate_bus_interfaces") == buses
+    (tmp_path / f"scm_{interface}.v").unlink()
+    with pytest.raises(Exception, match=f"no file scm_{interface}.v"):
+        run_tcl(tmp_path, "package_ip.tcl")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ STAGES = (
     "passes",
     "schedule",
     "rtl",
+    # Ports and buses, around a core of whichever shape.
+    "interface",
     # Boards play vectors on the board; simulators play them in a process.
     "sim",
     "boards",

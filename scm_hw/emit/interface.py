@@ -1,0 +1,97 @@
+"""The core behind a bus: a Verilog wrapper, and a script that packages both as Vivado IP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import Template
+
+from amaranth.back import verilog
+
+from scm_hw.boards import Board
+from scm_hw.interface import AxiLiteCore, AxiStreamCore, VerilogCore
+
+INTERFACES = ("stream", "axis", "axil")
+IP_SCRIPT = "package_ip.tcl"
+
+
+@dataclass(frozen=True)
+class CorePorts:
+    """What a wrapper has to know of the core: the bits of its fields, in order, and its cycles."""
+
+    in_widths: tuple[int, ...]
+    out_widths: tuple[int, ...]
+    out_signed: tuple[bool, ...]
+    latency: int
+
+
+def wrapper_name(interface: str) -> str:
+    """The module, and the file without its suffix."""
+    return f"scm_{interface}"
+
+
+def interface_files(interface: str, ports: CorePorts, digest: str, board: Board) -> dict[str, str]:
+    """Wrapper and packaging script, file name to text; nothing for the bare core."""
+    if interface == "stream":
+        return {}
+    name = wrapper_name(interface)
+    return {
+        f"{name}.v": _wrapper(interface, ports, digest),
+        IP_SCRIPT: _PACKAGE.substitute(
+            part=board.part,
+            name=name,
+            display=_TITLES[interface],
+            buses=" ".join(_BUSES[interface]),
+            digest=digest[:16],
+        ),
+    }
+
+
+def _wrapper(interface: str, ports: CorePorts, digest: str) -> str:
+    core = VerilogCore(sum(ports.in_widths), sum(ports.out_widths))
+    wrapper: AxiStreamCore | AxiLiteCore
+    if interface == "axis":
+        wrapper = AxiStreamCore(core, latency=ports.latency, signed=ports.out_signed[-1])
+    else:
+        wrapper = AxiLiteCore(
+            core,
+            in_widths=ports.in_widths,
+            out_widths=ports.out_widths,
+            out_signed=ports.out_signed,
+            digest=digest,
+        )
+    name = wrapper_name(interface)
+    return str(verilog.convert(wrapper, name=name, emit_src=False, strip_internal_attrs=True))
+
+
+_TITLES = {
+    "axis": "Stochastic configuration machine, AXI4-Stream",
+    "axil": "Stochastic configuration machine, AXI4-Lite",
+}
+_BUSES: dict[str, Sequence[str]] = {"axis": ("s_axis", "m_axis"), "axil": ("s_axi",)}
+
+# Vivado finds the bus interfaces by the names of their ports.
+_PACKAGE = Template("""\
+# The core as IP for the block designer: vivado -mode batch -source package_ip.tcl
+# Then add the folder ip/ to the IP repositories of a project.
+set folder [file dirname [file normalize [info script]]]
+cd $$folder
+create_project -force ${name}_ip ip_project -part $part
+add_files -fileset sources_1 {scm_core.v $name.v}
+set_property top $name [get_filesets sources_1]
+update_compile_order -fileset sources_1
+ipx::package_project -root_dir ip -vendor scm-hw -library user -taxonomy /UserIP \\
+    -import_files -force
+set core [ipx::current_core]
+set_property name $name $$core
+set_property display_name {$display} $$core
+set_property description {scm-hw design $digest} $$core
+set_property version 1.0 $$core
+foreach bus {$buses} {
+  ipx::associate_bus_interfaces -busif $$bus -clock aclk $$core
+}
+ipx::update_checksums $$core
+ipx::check_integrity $$core
+ipx::save_core $$core
+close_project
+""")
