@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 
-from amaranth.back import verilog
 from numpy.typing import NDArray
 
 from scm_hw.boards import Board
@@ -36,7 +35,7 @@ from scm_hw.load import (
     lower,
 )
 from scm_hw.passes import optimise
-from scm_hw.rtl import ScmCore
+from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
 from scm_hw.simulate import Probe
 from scm_hw.target import GRADE_SCALE
@@ -100,7 +99,7 @@ class Design:
     @cached_property
     def verilog(self) -> str:
         """The core as Verilog: equal text for equal programs."""
-        return str(verilog.convert(self.core, name=CORE, emit_src=False, strip_internal_attrs=True))
+        return to_verilog(self.core, CORE)
 
     @cached_property
     def estimate(self) -> Cost:

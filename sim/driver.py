@@ -38,10 +38,6 @@ class Driver:
         if not self.exhausted and (self._valid or self.gate()):
             self._valid = True
             return True, self.samples[self.taken]
-        return self.idle()
-
-    def idle(self) -> tuple[bool, int]:
-        """Nothing offered, and noise beside it."""
         return False, self.random.getrandbits(self.width)
 
     def observe(self, ready: bool) -> bool:

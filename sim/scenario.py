@@ -106,10 +106,7 @@ class Scenario:
         return self._quiet > PATIENCE + 4 * (self.latency + self.interval)
 
     def drive(self) -> Pins:
-        # Noise during the first reset; without it the processes of an event-driven simulator that
-        # see a first sample of zeros would have nothing to wake them.
-        begins = self.cycle < RESET_CYCLES
-        valid, data = self.driver.idle() if begins else self.driver.drive()
+        valid, data = self.driver.drive()
         self._pins = Pins(self.cycle in self._reset_cycles, valid, data, self.sink.drive())
         return self._pins
 

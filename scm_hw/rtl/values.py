@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import accumulate, groupby
+from typing import TypeVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed, unsigned
 
@@ -21,6 +23,8 @@ from scm_hw.ir import (
     Xor,
 )
 
+_Entry = TypeVar("_Entry")
+
 
 def shape_of(reach: Range) -> Shape:
     """The narrowest shape that holds a range."""
@@ -29,11 +33,7 @@ def shape_of(reach: Range) -> Shape:
 
 def drive(m: Module, target: Signal, op: Op, args: list[Value]) -> None:
     """Make `target` the value of an operation on its operands."""
-    if isinstance(op, Table):
-        entries = _entries(op, len(args[0]))
-        _select(m, target, args[0], [Const(entry, target.shape()) for entry in entries])
-    else:
-        m.d.comb += target.eq(_expression(op, args))
+    m.d.comb += target.eq(_expression(op, args))
 
 
 def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index: Value) -> None:
@@ -48,19 +48,31 @@ def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index:
     width = len(target)
     # Above the places where entries differ, one of them says it all.
     varying = _differing_places(table.contents, width)
-    plain = Signal(target.shape(), name=f"{target.name}_left")
-    inverse = Signal(width, name=f"{target.name}_inverse")
+    plain, inverse, odd, even = (
+        Signal(width, name=f"{target.name}_{side}") for side in ("left", "inverse", "odd", "even")
+    )
     propagate = Signal(varying, name=f"{target.name}_xor")
-    m.d.comb += [plain.eq(left), inverse.eq(~plain)]
-    sides = [(plain[place], inverse[place]) for place in range(width)]
+    # By the bits of two neighbouring entries, that of the even address first.
+    sides = {(0, 0): plain, (0, 1): odd, (1, 0): even, (1, 1): inverse}
 
-    def flipped(entry: int, places: range) -> Value:
-        return Cat(*(sides[place][entry >> place & 1] for place in places))
+    def flipped(entries: tuple[int, int], places: range) -> Value:
+        wanted = [(entries[0] >> place & 1, entries[1] >> place & 1) for place in places]
+        runs = [(bits, len(list(run))) for bits, run in groupby(wanted)]
+        ends = accumulate((length for _, length in runs), initial=places.start)
+        next(ends)
+        spans = zip(runs, ends, strict=True)
+        return Cat(*(sides[bits][end - length : end] for (bits, length), end in spans))
 
-    # A case for each address, not for each entry: it keeps synthesis from finding the table again.
     entries = _entries(table, len(index))
-    _select(m, propagate, index, [flipped(entry, range(varying)) for entry in entries])
-    right = plain ^ Cat(propagate, flipped(entries[0], range(varying, width)))
+    pairs = list(zip(entries[::2], entries[1::2], strict=True))
+    m.d.comb += [
+        plain.eq(left),
+        inverse.eq(~plain),
+        odd.eq(Mux(index[0], inverse, plain)),
+        even.eq(Mux(index[0], plain, inverse)),
+        propagate.eq(_choose(index[1:], pairs, lambda pair: flipped(pair, range(varying)))),
+    ]
+    right = plain ^ Cat(propagate, flipped(pairs[0], range(varying, width)))
     difference = Cat(Const(0, 1), plain) - Cat(Const(1, 1), ~right)
     m.d.comb += target.eq(difference[1:])
 
@@ -71,14 +83,13 @@ def _differing_places(contents: tuple[int, ...], width: int) -> int:
     return max(((entry ^ contents[0]) & mask).bit_length() for entry in contents)
 
 
-def _select(m: Module, target: Signal, index: Value, choices: Sequence[Value]) -> None:
-    """The choice at the index: of constants, one LUT for each bit up to six address bits."""
-    with m.Switch(index):
-        for address, choice in enumerate(choices[:-1]):
-            with m.Case(address):
-                m.d.comb += target.eq(choice)
-        with m.Default():
-            m.d.comb += target.eq(choices[-1])
+def _choose(index: Value, entries: Sequence[_Entry], leaf: Callable[[_Entry], Value]) -> Value:
+    """The leaf of the entry at the index, by multiplexers: half the text of a `Switch`."""
+    if all(entry == entries[0] for entry in entries):
+        return leaf(entries[0])
+    half = len(entries) // 2
+    low, high = (_choose(index[:-1], part, leaf) for part in (entries[:half], entries[half:]))
+    return Mux(index[-1], high, low)
 
 
 def _entries(op: Table, index_bits: int) -> tuple[int, ...]:
@@ -91,6 +102,10 @@ def _expression(op: Op, args: list[Value]) -> Value:
     match op:
         case Constant():
             return Const(op.value)
+        case Table():
+            shape = shape_of(Range(min(op.contents), max(op.contents)))
+            entries = _entries(op, len(args[0]))
+            return _choose(args[0], entries, lambda entry: Const(entry, shape))
         case Field():
             return _resized(args[0], op.offset + op.width)[op.offset :]
         case Concat():

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from amaranth.back import verilog
 
 from scm_hw.ir import Builder, Field, Input, Product, Program, Sum, Table, ranges
 from scm_hw.report.synthesis import synthesise
-from scm_hw.rtl import ScmCore
+from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import by_operation, estimate, schedule
 from tests.support import compiled, random_model
 
@@ -72,7 +71,7 @@ def test_registers_hold_values_to_their_last_use() -> None:
 def test_yosys_counts_about_the_same(options: dict) -> None:
     layout = compiled(random_model(5, input_bits=12, **options), clock_mhz=100)
     program, plan = layout.program, layout.schedule
-    text = verilog.convert(ScmCore(program, plan), name="scm_core", emit_src=False)
+    text = to_verilog(ScmCore(program, plan), "scm_core")
     found = synthesise({"scm_core.v": text})
     guess = estimate(program, plan)
     assert guess.lut == pytest.approx(found.lut, rel=0.2)

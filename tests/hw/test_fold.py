@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.back import verilog
 
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
@@ -23,6 +22,7 @@ from scm_hw.interp import interpret
 from scm_hw.ir import Program
 from scm_hw.load import Model, lower, model_from_arrays, quantise
 from scm_hw.report.synthesis import synthesise
+from scm_hw.rtl import to_verilog
 from scm_hw.simulate import lint, run_amaranth, run_icarus, run_verilator
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import model_arrays, random_model
@@ -70,7 +70,7 @@ def planned(model: Model, fold: str) -> tuple[Program, FoldPlan]:
 
 def written(plan: FoldPlan, folder: Path) -> Path:
     path = folder / "scm_core.v"
-    path.write_text(verilog.convert(FoldedCore(plan), name="scm_core", emit_src=False))
+    path.write_text(to_verilog(FoldedCore(plan), "scm_core"))
     return path
 
 
