@@ -21,7 +21,7 @@ from scm_hw.check import SIMULATORS, played, prove, prove_files, prove_interface
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import board_files, interface_files, out_of_context_files, testbench_files
 from scm_hw.errors import ModelFileError, OptionError
-from scm_hw.fold import USABLE_SHARE, FoldCost
+from scm_hw.fold import USABLE_SHARE
 from scm_hw.folders import replacing, write_files
 from scm_hw.load import read_model
 from scm_hw.report.html import html_report
@@ -128,8 +128,7 @@ def build(
 
 def _estimated(design: Design) -> Resources:
     cost = design.estimate
-    blocks = cost.bram36 if isinstance(cost, FoldCost) else 0.0
-    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp, bram36=blocks)
+    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp, bram36=cost.bram36)
 
 
 @contextmanager

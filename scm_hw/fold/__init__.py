@@ -1,7 +1,7 @@
 """Folded cores for models that do not fit unrolled: PE x SIMD lanes, weights in memories."""
 
 from scm_hw.fold.core import FoldedCore
-from scm_hw.fold.costs import FoldCost, estimate_fold
+from scm_hw.fold.costs import estimate_fold
 from scm_hw.fold.machine import FoldedLayer, Machine, fold_machine
 from scm_hw.fold.plan import Bank, Fold, FoldPlan, Phase, parse_fold
 from scm_hw.fold.search import (
@@ -17,7 +17,6 @@ __all__ = [
     "USABLE_SHARE",
     "Bank",
     "Fold",
-    "FoldCost",
     "FoldPlan",
     "FoldedCore",
     "FoldedLayer",

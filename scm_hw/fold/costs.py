@@ -6,7 +6,6 @@ four words selected from. Memories deeper than `BLOCK_DEPTH` are block RAM, othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from scm_hw.fold.machine import Machine, coefficient_bits
@@ -20,22 +19,14 @@ HALF_BLOCKS = ((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384
 CONTROL = Cost(lut=50, ff=50)
 
 
-@dataclass(frozen=True)
-class FoldCost(Cost):
-    """Cells of a folded core; a half block RAM counts 0.5."""
-
-    bram36: float = 0.0
-
-
-def estimate_fold(plan: FoldPlan) -> FoldCost:
+def estimate_fold(plan: FoldPlan) -> Cost:
     """The whole core."""
     cost = CONTROL + _inputs(plan.machine) + _readout(plan) + _linear(plan.machine)
     for layers in plan.engines:
         cost += _engine(plan, layers)
     for bank in plan.banks:
         cost += _logic_memory(bank)
-    blocks = sum(_half_blocks(bank) for bank in plan.banks) / 2
-    return FoldCost(cost.lut, cost.ff, cost.dsp, blocks)
+    return cost + Cost(bram36=sum(_half_blocks(bank) for bank in plan.banks) / 2)
 
 
 @lru_cache(maxsize=8)

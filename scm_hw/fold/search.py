@@ -8,7 +8,7 @@ import numpy as np
 
 from scm_hw.boards import Device
 from scm_hw.errors import FitError, OptionError
-from scm_hw.fold.costs import FoldCost, estimate_fold
+from scm_hw.fold.costs import estimate_fold
 from scm_hw.fold.machine import FOLDABLE_MECHANISMS, Machine
 from scm_hw.fold.plan import Fold, FoldPlan
 from scm_hw.load import Model
@@ -32,9 +32,8 @@ def within(cost: Cost, device: Device) -> bool:
         (cost.lut, device.lut),
         (cost.ff, device.ff),
         (cost.dsp, device.dsp),
+        (cost.bram36, device.bram36),
     ]
-    if isinstance(cost, FoldCost):
-        pairs.append((cost.bram36, device.bram36))
     return all(need <= USABLE_SHARE * have for need, have in pairs)
 
 

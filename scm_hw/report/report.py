@@ -7,7 +7,7 @@ from typing import Any
 
 from scm_hw.boards import Device
 from scm_hw.design import TOOLS, Design
-from scm_hw.fold import FoldCost, FoldPlan
+from scm_hw.fold import FoldPlan
 from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
@@ -84,12 +84,9 @@ def _verdict(result: SimResult) -> dict[str, Any]:
 
 def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
     guess = design.estimate
-    estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp}
-    blocks = guess.bram36 if isinstance(guess, FoldCost) else 0
+    estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp, "bram": guess.bram36}
     if found is None:
-        return {**estimated, "carry4": None, "bram": blocks, "source": "estimate"}
-    if design.fold is not None:
-        estimated["bram"] = blocks
+        return {**estimated, "carry4": None, "source": "estimate"}
     return {
         "lut": found.lut,
         "ff": found.ff,

@@ -29,14 +29,20 @@ MIN_DSP_BITS = 40
 
 @dataclass(frozen=True)
 class Cost:
-    """Cells of one operation, or of many."""
+    """Cells of one operation, or of many; a half block RAM counts 0.5."""
 
     lut: int = 0
     ff: int = 0
     dsp: int = 0
+    bram36: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.lut + other.lut, self.ff + other.ff, self.dsp + other.dsp)
+        return Cost(
+            self.lut + other.lut,
+            self.ff + other.ff,
+            self.dsp + other.dsp,
+            self.bram36 + other.bram36,
+        )
 
 
 def estimate(program: Program, schedule: Schedule) -> Cost:
