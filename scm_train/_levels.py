@@ -1,20 +1,36 @@
-"""Tables of coded features: the share of a feature in a sum is a function of its level alone."""
+"""Levels of coded features, and tables of what they add to a node's sum.
+
+A feature's coded bits are a function of its level, and so is its share of a sum. Features are
+tabulated in blocks, by those combinations of their levels that occur: related features have few.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.encoders import Encoder
 
-__all__ = ["Feature", "LevelBlock", "features_of", "level_blocks", "level_counts", "occurring"]
+__all__ = [
+    "Feature",
+    "LevelBlock",
+    "features_of",
+    "level_blocks",
+    "level_counts",
+    "occurring",
+]
+
+#: With more features than this only those next to each other by their number of levels are joined.
+MOST_PAIRED = 16
+#: Which blocks to join is judged on this many rows, evenly spread.
+JUDGED_ROWS = 1 << 14
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Feature:
     """A coded feature: the least code of each level, its bits (levels, bits) as +-1, its inputs."""
 
@@ -29,58 +45,70 @@ class Feature:
         return (self.bits > 0).astype(np.float32)
 
     def shares(self, weights: NDArray, dtype: np.dtype) -> NDArray:
-        """The table (levels, candidates) of this feature, of the kind that ``dtype`` asks for."""
-        own = weights[:, self.inputs].T
+        """The tables (..., levels, candidates) of weights (..., candidates, inputs)."""
+        own = np.swapaxes(weights[..., self.inputs], -1, -2)
         if dtype.kind == "f":
             return self.bits @ own
         # Only between whole numbers does a cast wrap around.
         return (self.ones @ own).astype(np.int16).astype(dtype)
 
+    def matches(self, weights: NDArray[np.float32], dtype: np.dtype) -> NDArray:
+        """Likewise the numbers of bits that match their signs, of weights +-1."""
+        doubled = self.bits @ np.swapaxes(weights[..., self.inputs], -1, -2)
+        doubled += self.bits.shape[1]
+        doubled *= 0.5
+        return doubled.astype(dtype)
+
     def levels(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.searchsorted(self.codes, codes[:, self.number], side="right") - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LevelBlock:
-    """Features tabulated together; in a joint level the last feature runs fastest."""
+    """Features tabulated together: one feature, or two blocks by their joint levels.
+
+    ``parts`` has each block of a pair with its own level in every joint level.
+    """
 
     features: tuple[Feature, ...]
+    size: int
+    parts: tuple[tuple[LevelBlock, NDArray[np.uint16]], ...] = ()
 
-    def join(self, levels: NDArray[np.uint16]) -> NDArray[np.uint16]:
-        """The joint level of each row from the levels (features, rows) of all features."""
-        joint = np.zeros(levels.shape[1], dtype=np.uint16)
-        for feature in self.features:
-            joint *= np.uint16(len(feature.bits))
-            joint += levels[feature.number]
-        return joint
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The features by their numbers."""
+        return [feature.number for feature in self.features]
 
     def write_bits(self, joint: NDArray[np.uint16], h: NDArray[np.float32]) -> None:
         """Write the coded bits at joint levels to their columns of ``h``."""
-        for feature in reversed(self.features):
-            joint, level = np.divmod(joint, np.uint16(len(feature.bits)))
-            h[:, feature.inputs] = feature.bits[level]
+        if not self.parts:
+            h[:, self.features[0].inputs] = self.features[0].bits[joint]
+        for part, levels in self.parts:
+            part.write_bits(levels[joint], h)
 
-    def shares(
-        self, weights: NDArray, seen: NDArray[np.bool_] | None, dtype: np.dtype
-    ) -> tuple[NDArray[np.intp] | None, NDArray]:
-        """The candidates that see this block (None: take all) and their table (levels, them).
+    def shares(self, weights: NDArray, dtype: np.dtype) -> NDArray:
+        """The tables (..., levels, candidates) of weights (..., candidates, inputs).
 
-        ``seen`` (candidates, features) says who sees what, None meaning everything. A table of
-        floats has sums of signed bits, one of unsigned numbers the weights of the bits that are
-        set, modulo its range.
+        Tables of floats have sums of signed bits, those of unsigned numbers the weights of the bits
+        that are set, modulo their range.
         """
-        candidates = None
-        if seen is not None:
-            some = np.flatnonzero(seen[:, [f.number for f in self.features]].any(axis=1))
-            # Adding to scattered columns costs several times as much as adding to all of them.
-            if 4 * len(some) < len(weights):
-                candidates, weights = some, weights[some]
-        table = np.zeros((1, len(weights)), dtype=dtype)
-        for feature in self.features:
-            own = feature.shares(weights, dtype)
-            joint = own if len(self.features) == 1 else table[:, None, :] + own
-            table = joint.reshape(len(table) * len(own), len(weights))
-        return candidates, table
+        if not self.parts:
+            return self.features[0].shares(weights, dtype)
+        return self._joint([part.shares(weights, dtype) for part, _ in self.parts])
+
+    def matches(self, weights: NDArray[np.float32], dtype: np.dtype) -> NDArray:
+        """Likewise the numbers of bits that match their signs, of weights +-1."""
+        if not self.parts:
+            return self.features[0].matches(weights, dtype)
+        return self._joint([part.matches(weights, dtype) for part, _ in self.parts])
+
+    def _joint(self, tables: list[NDArray]) -> NDArray:
+        first, second = (
+            table.take(levels, axis=-2)
+            for table, (_, levels) in zip(tables, self.parts, strict=True)
+        )
+        first += second
+        return first
 
 
 def level_counts(encoder: Encoder) -> list[int]:
@@ -96,18 +124,80 @@ def occurring(feature: Feature, levels: NDArray[np.uint16]) -> Feature:
     return replace(feature, codes=feature.codes[occurs], bits=feature.bits[occurs])
 
 
-def level_blocks(features: list[Feature], most: int) -> list[LevelBlock]:
-    """Join features, those of few levels first, while joint levels stay at ``most`` or below."""
-    blocks: list[list[Feature]] = []
-    joint = 0
-    for feature in sorted(features, key=lambda f: len(f.bits)):
-        joint *= len(feature.bits)
-        if blocks and joint <= most:
-            blocks[-1].append(feature)
+def level_blocks(
+    features: list[Feature], levels: NDArray[np.uint16], most: int
+) -> list[tuple[LevelBlock, NDArray[np.uint16]]]:
+    """Join features while joint levels stay at ``most`` or below, those with the fewest first.
+
+    ``levels`` (features, rows) are those of the features; the answer has those of the blocks.
+    """
+    blocks = [_Levelled(LevelBlock((f,), len(f.bits)), levels[f.number]) for f in features]
+    if len(blocks) > MOST_PAIRED:
+        blocks = _join_neighbours(blocks, most)
+    sizes: dict[tuple[_Levelled, _Levelled], int] = {}
+    while 1 < len(blocks) <= MOST_PAIRED:
+        for pair in combinations(blocks, 2):
+            if pair not in sizes:
+                sizes[pair] = _judged_size(*pair, most)
+        pair = min(combinations(blocks, 2), key=sizes.__getitem__)
+        if sizes[pair] > most:
+            break
+        joint = _joined(*pair)
+        if joint.block.size > most:
+            sizes[pair] = joint.block.size
         else:
-            blocks.append([feature])
-            joint = len(feature.bits)
-    return [LevelBlock(tuple(block)) for block in blocks]
+            blocks = [b for b in blocks if b not in pair] + [joint]
+    return [(b.block, b.levels) for b in blocks]
+
+
+@dataclass(frozen=True, eq=False)
+class _Levelled:
+    """A block and its joint level on every row."""
+
+    block: LevelBlock
+    levels: NDArray[np.uint16]
+
+
+def _join_neighbours(blocks: list[_Levelled], most: int) -> list[_Levelled]:
+    """Join one after the other while there is room for all combinations."""
+    first, *rest = sorted(blocks, key=lambda b: b.block.size)
+    joined = [first]
+    for block in rest:
+        if joined[-1].block.size * block.block.size <= most:
+            joined[-1] = _joined(joined[-1], block)
+        else:
+            joined.append(block)
+    return joined
+
+
+def _judged_size(first: _Levelled, second: _Levelled, most: int) -> int:
+    """The number of joint levels on some of the rows."""
+    if max(first.block.size, second.block.size) > most // 2:
+        return most + 1
+    step = -(-len(first.levels) // JUDGED_ROWS)
+    pairs = _pairs(first, second, slice(None, None, step))
+    if first.block.size * second.block.size > 4 * len(pairs):
+        return len(np.unique(pairs))
+    return np.count_nonzero(np.bincount(pairs))
+
+
+def _joined(first: _Levelled, second: _Levelled) -> _Levelled:
+    every = first.block.size * second.block.size
+    pairs = _pairs(first, second, slice(None))
+    occurs = np.bincount(pairs, minlength=every) > 0
+    number = (np.cumsum(occurs) - 1).astype(np.uint16)
+    own = np.divmod(np.flatnonzero(occurs), second.block.size)
+    block = LevelBlock(
+        first.block.features + second.block.features,
+        np.count_nonzero(occurs),
+        ((first.block, own[0]), (second.block, own[1])),
+    )
+    return _Levelled(block, number[pairs])
+
+
+def _pairs(first: _Levelled, second: _Levelled, rows: slice) -> NDArray[np.int32]:
+    """Both levels in one number; blocks have few enough for that."""
+    return first.levels[rows] * np.int32(second.block.size) + second.levels[rows]
 
 
 def features_of(encoder: Encoder) -> list[Feature]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train._level_tables import LevelTables
 from scm_train.errors import ParameterError
-from scm_train.inputs import LayerInputs
+from scm_train.inputs import Fires, LayerInputs
 
 __all__ = ["BiasRange", "CandidateDraw", "Candidates", "InputsPerNode", "SignPattern"]
 
@@ -30,6 +32,8 @@ class Candidates:
     weights: NDArray
     mask: NDArray[np.bool_] | None
     biases: NDArray[np.float64]
+    #: Whether these candidates fire at a sum of at least their limits, from tables of their draw.
+    fires: Callable[[NDArray[np.int64]], Fires] | None = None
 
     def __len__(self) -> int:
         return len(self.biases)
@@ -76,12 +80,37 @@ class CandidateDraw:
         self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
     ) -> Candidates:
         """Draw ``count`` candidates on ``inputs``, which has ``rows`` rows."""
+        return self.several([rng], inputs, rows, count)[0]
+
+    def several(
+        self, rngs: Iterable[np.random.Generator], inputs: LayerInputs, rows: int, count: int
+    ) -> list[Candidates]:
+        """One draw from each generator, or one after the other where it is always the same."""
         groups = int(inputs.groups[-1]) + 1
+        drawn = [self._draw(rng, inputs, groups, rows, count) for rng in rngs]
+        weights = np.stack([d.weights for d in drawn])
+        tables = inputs.tables(weights) if self.weights == "binary" else None
+        biases = np.stack([d.offsets for d in drawn])
+        if drawn[0].at is not None:
+            # Integer sums never meet a threshold strictly between integers, so none can tie.
+            biases -= _sums_at(inputs, weights, np.stack([d.at for d in drawn]), tables)
+        return [
+            Candidates(w, d.mask, b, None if tables is None else partial(tables.fires, number))
+            for number, (w, d, b) in enumerate(zip(weights, drawn, biases, strict=True))
+        ]
+
+    def _draw(
+        self, rng: np.random.Generator, inputs: LayerInputs, groups: int, rows: int, count: int
+    ) -> _Drawn:
         weights = self._weights(rng, inputs.groups, groups, count)
         mask = self._mask(rng, groups, count)
         if mask is not None:
             weights *= mask[:, inputs.groups]
-        return Candidates(weights, mask, self._biases(rng, inputs, rows, weights))
+        if self._range is None and inputs.integer:
+            at = rng.integers(rows, size=count)
+            return _Drawn(weights, mask, rng.uniform(-1, 1, count), at)
+        low, high = self._range or (-1.0, 1.0)
+        return _Drawn(weights, mask, rng.uniform(low, high, count), None)
 
     def _weights(
         self, rng: np.random.Generator, group_of: NDArray, groups: int, count: int
@@ -105,16 +134,26 @@ class CandidateDraw:
         np.put_along_axis(mask, order, np.arange(groups) < sizes[:, None], axis=1)
         return mask
 
-    def _biases(
-        self, rng: np.random.Generator, inputs: LayerInputs, rows: int, weights: NDArray
-    ) -> NDArray[np.float64]:
-        if self._range is None and inputs.integer:
-            at = inputs.take(rng.integers(rows, size=len(weights)))
-            sums = np.einsum("ti,ti->t", at, weights.astype(np.float64))
-            # Integer sums never meet a threshold strictly between integers, so none can tie.
-            return rng.uniform(-1, 1, len(weights)) - sums
-        low, high = self._range or (-1.0, 1.0)
-        return rng.uniform(low, high, len(weights))
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """What chance decides: biases are ``offsets``, less the sums on the rows ``at`` if given."""
+
+    weights: NDArray
+    mask: NDArray[np.bool_] | None
+    offsets: NDArray[np.float64]
+    at: NDArray[np.int64] | None
+
+
+def _sums_at(
+    inputs: LayerInputs, weights: NDArray, rows: NDArray[np.int64], tables: LevelTables | None
+) -> NDArray:
+    """The sum of every candidate (draws, T) on a row of its own."""
+    if tables is not None:
+        return tables.sums_at(rows)
+    seen = inputs.take(rows.ravel())
+    sums = np.einsum("ti,ti->t", seen, weights.reshape(seen.shape).astype(np.float64))
+    return sums.reshape(rows.shape)
 
 
 def _signs(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:

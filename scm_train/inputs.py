@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from scm_train._level_tables import LevelTables, at_least, matches_needed
 from scm_train._levels import features_of, level_blocks, level_counts, occurring
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.chunks import Scratch, row_chunks
@@ -29,8 +30,6 @@ CACHE_BYTES = 256 << 20
 #: Features are tabulated together up to this number of joint levels: a table of so many entries for
 #: a hundred candidates still fits a core's own cache.
 JOINT_LEVELS = 1024
-#: Rows compared at a time.
-TILE = 16
 #: A feature of more levels than this is cheaper to encode than to tabulate.
 MOST_LEVELS = 4096
 
@@ -81,6 +80,9 @@ class LayerInputs(Protocol):
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         """Prepare ``H W^T >= limits`` of signs and whole-number limits, where inputs are bits."""
+
+    def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
+        """Tables of several draws (draws, candidates, inputs) of signs, where those serve."""
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         """The inputs (len(indices), inputs) on chosen rows."""
@@ -148,6 +150,9 @@ class DirectInputs:
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         return self._chunks.fires(weights, limits)
 
+    def tables(self, weights: NDArray[np.int8]) -> None:
+        return None
+
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.rows.encoded(indices, np.float64)
 
@@ -166,6 +171,9 @@ class NodeInputs:
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         return self._chunks.fires(weights, limits)
+
+    def tables(self, weights: NDArray[np.int8]) -> None:
+        return None
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.store.take(indices)
@@ -192,28 +200,31 @@ class LevelInputs:
             for feature, own in zip(features, levels, strict=True):
                 own[chunk] = feature.levels(codes)
         features = [occurring(f, own) for f, own in zip(features, levels, strict=True)]
-        self._blocks = level_blocks(features, min(JOINT_LEVELS, len(rows) // 4))
-        self._levels = [block.join(levels) for block in self._blocks]
+        self._blocks = level_blocks(features, levels, min(JOINT_LEVELS, len(rows) // 4))
+
+    def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
+        """Tables of several draws (draws, candidates, inputs) of signs; None for masked ones."""
+        return LevelTables(self._blocks, weights, self._scratch) if weights.all() else None
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         return self._totals(weights, biases, np.dtype(dtype))
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        tables = self.tables(weights[None])
+        if tables is not None:
+            return tables.fires(0, limits)
         count = weights.shape[1]
-        seen = count if weights.all() else np.count_nonzero(weights, axis=1)
-        # A sum of signed bits is twice the number of matches, less the number of bits seen.
-        needed = np.clip((limits + seen + 1) // 2, 0, count + 1)
+        seen = np.count_nonzero(weights, axis=1)
         # A feature's share is a difference, and may be negative; the total of all shares and of
         # negative weights is a count, and right modulo the range of its type, too.
         negative = (seen - weights.sum(axis=1, dtype=np.int64)) // 2
         dtype = np.min_scalar_type(count + 1)
         matches = self._totals(weights, negative, dtype)
-        needed = needed.astype(dtype)
+        needed = matches_needed(limits, seen, count).astype(dtype)
 
         def on(rows: slice) -> NDArray[np.bool_]:
             found = matches(rows)
-            out = self._scratch("fires", found.shape, np.bool_)
-            return _at_least(found, needed, out)
+            return at_least(found, needed, self._scratch("fires", found.shape, np.bool_))
 
         return on
 
@@ -225,12 +236,12 @@ class LevelInputs:
         exact = weights.astype(np.float64 if dtype == np.float64 else np.float32)
         offsets = offsets.astype(dtype)
         dense, sparse = [], []
-        for levels, block in zip(self._levels, self._blocks, strict=True):
-            candidates, table = block.shares(exact, seen, dtype)
+        for block, levels in self._blocks:
+            candidates = None if seen is None else _few(seen[:, block.numbers].any(axis=1))
             if candidates is None:
-                dense.append((levels, table))
+                dense.append((levels, block.shares(exact, dtype)))
             elif len(candidates):
-                sparse.append((levels, candidates, table))
+                sparse.append((levels, candidates, block.shares(exact[candidates], dtype)))
         if dense:
             dense[0][1][:] += offsets
 
@@ -253,7 +264,7 @@ class LevelInputs:
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         h = np.empty((len(indices), len(self.groups)), dtype=np.float32)
-        for levels, block in zip(self._levels, self._blocks, strict=True):
+        for block, levels in self._blocks:
             block.write_bits(levels[indices], h)
         return h.astype(np.float64)
 
@@ -266,14 +277,10 @@ def first_inputs(rows: Rows) -> LayerInputs:
     return LevelInputs(rows)
 
 
-def _at_least(found: NDArray, needed: NDArray, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """``found >= needed`` (rows, T), several rows at a time: short loops cost more than they do."""
-    rows, count = found.shape
-    whole = rows - rows % TILE
-    np.greater_equal(
-        found[:whole].reshape(-1, TILE * count),
-        np.tile(needed, TILE),
-        out=out[:whole].reshape(-1, TILE * count),
-    )
-    np.greater_equal(found[whole:], needed, out=out[whole:])
-    return out
+def _few(seeing: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    """The candidates that see a block; None where taking all of them is cheaper.
+
+    Adding to scattered columns costs several times as much as adding to all of them.
+    """
+    some = np.flatnonzero(seeing)
+    return some if 4 * len(some) < len(seeing) else None
