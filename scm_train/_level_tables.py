@@ -67,7 +67,7 @@ def matches_needed(
     limits: NDArray[np.int64], seen: NDArray[np.integer] | int, inputs: int
 ) -> NDArray[np.int64]:
     """How many of the bits ``seen`` must match for a sum of at least ``limits``."""
-    return np.clip((limits + seen + 1) // 2, 0, inputs + 1)
+    return np.minimum(np.maximum((limits + seen + 1) // 2, 0), inputs + 1)
 
 
 def at_least(found: NDArray, needed: NDArray, out: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -143,7 +143,7 @@ def test_chunks_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch, chunk:
 
     wanted = list(nodes())
     monkeypatch.setattr("scm_train.search.CHUNK_NUMBERS", 30 * chunk)
-    monkeypatch.setattr("scm_train.search.CHUNK_ROWS", chunk)
+    monkeypatch.setattr("scm_train._responses.CHUNK_ROWS", chunk)
     assert list(nodes()) == wanted
 
 

@@ -1,0 +1,165 @@
+"""The outputs of candidates: all of a draw in float32 on a chunk of rows, or one in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.activations import HARDWARE_ACTIVATIONS, activate
+from scm_train.chunks import ChunkMap, Scratch
+from scm_train.draw import Candidates
+from scm_train.inputs import LayerInputs
+
+__all__ = ["Batch", "Responses", "logistic", "node_outputs", "responses"]
+
+Floats = NDArray[np.float64]
+
+#: Rows per chunk where single nodes are evaluated.
+CHUNK_ROWS = 1 << 16
+#: Bound on the rounding error of a float32 correlation between a candidate and the residual.
+ROUNDING = 4e-6
+#: What a steep activation adds to it, per unit of lambda and of the root of its inputs.
+STEEPNESS = 2.4e-7
+#: Beyond this every activation is a step, and sums would leave the range of float32.
+MOST_LAMBDA = 1e30
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Candidates under one lambda, on the inputs of their layer."""
+
+    candidates: Candidates
+    lambda_: float
+    inputs: LayerInputs
+    activation: str
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the float32 error of a correlation; outputs of sign and step are exact."""
+        if self.activation in HARDWARE_ACTIVATIONS:
+            return ROUNDING
+        steep = STEEPNESS * self.lambda_ * np.sqrt(self.candidates.weights.shape[1])
+        # Whatever the error, a correlation stays between -1 and 1.
+        return min(ROUNDING + steep, 2.0)
+
+    def subset(self, which: NDArray[np.intp]) -> Batch:
+        return replace(self, candidates=self.candidates.subset(which))
+
+    def outputs(self, index: int, rows: int, chunk_map: ChunkMap) -> Floats:
+        """One candidate's outputs (rows,) in float64."""
+        node = self.candidates.pick(index)
+        return node_outputs(node, self.lambda_, self.inputs, self.activation, rows, chunk_map)
+
+
+def node_outputs(
+    node: Candidates,
+    lambda_: float,
+    inputs: LayerInputs,
+    activation: str,
+    rows: int,
+    chunk_map: ChunkMap,
+) -> Floats:
+    """``phi(lambda (w h + b))`` of a single candidate on all rows, in float64.
+
+    Sums of whole numbers are exact in float32 and left there.
+    """
+    whole = inputs.integer and node.weights.dtype == np.int8
+    sums = inputs.sums(node.weights, np.zeros(1), np.float32 if whole else np.float64)
+    h = np.empty(rows)
+
+    def on(chunk: slice) -> None:
+        z = sums(chunk)[:, 0] + node.biases
+        if activation not in HARDWARE_ACTIVATIONS:
+            # Out of range is far in the saturated part, where it belongs.
+            with np.errstate(over="ignore"):
+                z *= lambda_
+        activate(activation, z, out=h[chunk])
+
+    chunk_map(on, rows, CHUNK_ROWS)
+    return h
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Candidates on a chunk of rows: ``h = shift + gain t``, ``t = on(chunk)`` (rows, T)."""
+
+    on: Callable[[slice], NDArray[np.float32]]
+    shift: float = 0.0
+    gain: float = 1.0
+
+    def outputs(self, t: NDArray[np.float32]) -> Floats:
+        """``h`` in float64."""
+        return self.shift + self.gain * t.astype(np.float64)
+
+
+def responses(batch: Batch, scratch: Scratch) -> Responses:
+    if batch.activation == "sign":
+        return Responses(_bits(batch, scratch), -1.0, 2.0)
+    if batch.activation == "step":
+        return Responses(_bits(batch, scratch))
+    if batch.activation == "sigmoid":
+        # Half the price of the exponential, but imprecise next to 0.
+        return Responses(_smooth(batch, np.tanh, 0.5), 0.5, 0.5)
+    if batch.activation == "tanh":
+        return Responses(_smooth(batch, np.tanh, 1.0))
+    return Responses(_smooth(batch, lambda z, out: np.clip(z, 0, 1, out=out), 1.0))
+
+
+def logistic(batch: Batch) -> Responses:
+    """Sigmoid candidates, as precise next to 0 as elsewhere."""
+    return Responses(_smooth(batch, _logistic_of_negative, -1.0))
+
+
+def _logistic_of_negative(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """``1 / (1 + exp(z))``; overflow to 0 is meant."""
+    with np.errstate(over="ignore"):
+        np.exp(z, out=out)
+    out += 1
+    np.reciprocal(out, out=out)
+
+
+def _smooth(
+    batch: Batch, function: Callable[..., object], scale: float
+) -> Callable[[slice], NDArray[np.float32]]:
+    # More saturates just as well, and float32 can hold this.
+    factor = min(batch.lambda_, MOST_LAMBDA) * scale
+    candidates = batch.candidates
+    sums = batch.inputs.sums(candidates.weights * factor, candidates.biases * factor, np.float32)
+
+    def on(chunk: slice) -> NDArray[np.float32]:
+        z = sums(chunk)
+        function(z, out=z)
+        return z
+
+    return on
+
+
+def _bits(batch: Batch, scratch: Scratch) -> Callable[[slice], NDArray[np.float32]]:
+    """Whether each row fires, exactly: rounding near the threshold would flip whole rows."""
+    weights, biases = batch.candidates.weights, batch.candidates.biases
+    strict = batch.activation == "sign"
+    if batch.inputs.integer and weights.dtype == np.int8:
+        # For a whole number s, s + b > 0 where s >= floor(-b) + 1, and s + b >= 0 where
+        # s >= ceil(-b); s itself is within the number of weights.
+        limits = np.floor(-biases) + 1 if strict else np.ceil(-biases)
+        most = weights.shape[1] + 1
+        limits = np.minimum(np.maximum(limits, -most), most).astype(np.int64)
+        ready = batch.candidates.fires
+        fires = batch.inputs.fires(weights, limits) if ready is None else ready(limits)
+    else:
+        sums = batch.inputs.sums(weights, biases, np.float64)
+        compare = np.greater if strict else np.greater_equal
+
+        def fires(chunk: slice) -> NDArray[np.bool_]:
+            return compare(sums(chunk), 0)
+
+    def on(chunk: slice) -> NDArray[np.float32]:
+        fired = fires(chunk)
+        out = scratch("bits", fired.shape, np.float32)
+        np.copyto(out, fired)
+        return out
+
+    return on
