@@ -93,6 +93,9 @@ class Learner(BaseEstimator):
     validation_fraction : float
         Share of the rows held back where early stopping or ridge needs them and ``fit`` is given no
         ``eval_set``. The final readout is solved on all rows again.
+    search_rows : int or None
+        Rows on which nodes are configured, their validation included: so many at random, if there
+        are more. The final readout is solved on all rows. None: all.
     random_state : int, RandomState or None
     verbose : bool
         Show a progress bar, on a terminal.
@@ -131,6 +134,7 @@ class Learner(BaseEstimator):
         ridge: float | str = "auto",
         mechanism: object = None,
         validation_fraction: float = 0.1,
+        search_rows: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool | int = False,
     ):
@@ -154,6 +158,7 @@ class Learner(BaseEstimator):
         self.ridge = ridge
         self.mechanism = mechanism
         self.validation_fraction = validation_fraction
+        self.search_rows = search_rows
         self.random_state = random_state
         self.verbose = verbose
 

@@ -72,6 +72,8 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
     _whole("stop_step", p["stop_step"])
     _number("stop_tolerance", p["stop_tolerance"])
     _number("alpha", p["alpha"], least=0)
+    if p["search_rows"] is not None:
+        _whole("search_rows", p["search_rows"], otherwise=" or None")
     activations = _per_layer("activation", p["activation"], layers)
     for name in activations:
         activation(name)
@@ -156,9 +158,9 @@ def _per_layer(name: str, value: Any, layers: int) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _whole(name: str, value: Any) -> int:
+def _whole(name: str, value: Any, otherwise: str = "") -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ParameterError(f"{name} must be a positive whole number, not {value!r}")
+        raise ParameterError(f"{name} must be a positive whole number{otherwise}, not {value!r}")
     return int(value)
 
 

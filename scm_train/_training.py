@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train._parameters import Algorithm, draw_of, input_bits_of, settings_of
+from scm_train._rest import RestOfRows
 from scm_train.chunks import chunk_map, row_chunks
 from scm_train.encoders import Encoder, fit_encoder
 from scm_train.engine import Fitted, Part, train
@@ -67,7 +68,12 @@ def train_machine(
         task.x, low, high, task.target_min, task.target_max, encoder
     )
     needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")
-    kept, held = _split(len(task.x), parameters["validation_fraction"] if needed else 0, rng)
+    kept, held, others = _split(
+        len(task.x),
+        parameters["validation_fraction"] if needed else 0,
+        parameters["search_rows"],
+        rng,
+    )
 
     def part(x: NDArray, y: NDArray) -> Part:
         rows = Rows(x, low, high, encoder)
@@ -79,6 +85,10 @@ def train_machine(
         validation = part(*eval_set)
     elif held is not None:
         validation = part(task.x[held], task.y[held])
+    rest = None
+    if others is not None:
+        own = part(task.x[others], task.y[others])
+        rest = RestOfRows(own.rows, own.targets)
     history = History()
     limit = None if None in settings.max_nodes else sum(n or 0 for n in settings.max_nodes)
     with chunk_map() as mapped, progress_bar(parameters["verbose"], limit) as report:
@@ -91,6 +101,7 @@ def train_machine(
             history=history,
             chunk_map=mapped,
             report=report,
+            rest=rest,
         )
     info = _info(parameters, seed, fitted, history)
     machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
@@ -109,25 +120,39 @@ def _encoder(parameters: dict[str, Any], x: NDArray, low: Floats, high: Floats) 
 
 
 def _split(
-    rows: int, fraction: float, rng: np.random.Generator
-) -> tuple[NDArray | None, NDArray | None]:
-    """Row numbers to train on and to hold back, each in order; None and None for all and none."""
+    rows: int, fraction: float, search_rows: int | None, rng: np.random.Generator
+) -> tuple[NDArray | None, NDArray | None, NDArray | None]:
+    """Row numbers to train on, to hold back, and that only the readout sees, each in order.
+
+    None for all, none and none.
+    """
     if not 0 <= fraction < 1:
         raise ParameterError(
             f"validation_fraction must be at least 0 and below 1, not {fraction!r}; "
             "pass eval_set to fit to validate on rows of your own"
         )
+    searched = others = None
+    if search_rows is not None and search_rows < rows:
+        chosen = _random_rows(rows, search_rows, rng)
+        searched, others = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        rows = search_rows
     held = round(fraction * rows)
     if rows < FEWEST_ROWS or not held:
-        return None, None
+        return searched, None, others
     if rows - held < FEWEST_TRAINING_ROWS:
         raise ParameterError(
             f"validation_fraction must leave at least {FEWEST_TRAINING_ROWS} of the {rows} rows to "
             f"train on, not {rows - held} as with {fraction!r}; take less, or pass eval_set to fit"
         )
+    mask = _random_rows(rows, held, rng)
+    kept, back = np.flatnonzero(~mask), np.flatnonzero(mask)
+    return (kept, back, others) if searched is None else (searched[kept], searched[back], others)
+
+
+def _random_rows(rows: int, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     mask = np.zeros(rows, dtype=bool)
-    mask[rng.choice(rows, held, replace=False)] = True
-    return np.flatnonzero(~mask), np.flatnonzero(mask)
+    mask[rng.choice(rows, count, replace=False)] = True
+    return mask
 
 
 def _take(values: NDArray, kept: NDArray | None) -> NDArray:

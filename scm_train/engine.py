@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train._rest import RestOfRows
 from scm_train.chunks import ChunkMap
 from scm_train.draw import CandidateDraw, Candidates
 from scm_train.history import History
@@ -87,8 +88,9 @@ def train(
     history: History,
     chunk_map: ChunkMap,
     report: Report,
+    rest: RestOfRows | None = None,
 ) -> Fitted:
-    """Fit the linear part, grow the layers, and solve for the readout."""
+    """Fit the linear part, grow the layers, and solve for the readout, ``rest`` included."""
     with history.phase("lasso"):
         linear = _linear_part(part, settings, chunk_map)
         history.selected_inputs = linear.selected
@@ -98,7 +100,7 @@ def train(
         if growth.finished or not growth.add_layer(number):
             break
     with history.phase("readout_update"):
-        readout = growth.solve()
+        readout = growth.solve(linear, rest)
     train_rmse, validation_rmse = growth.errors(readout)
     return Fitted(growth.layers(), readout, linear, train_rmse, validation_rmse)
 
@@ -223,21 +225,25 @@ class _Growth:
         del self._nodes[-1][-count:]
         self.history.remove_nodes(count)
 
-    def solve(self) -> Floats:
+    def solve(self, linear: LinearPart, rest: RestOfRows | None) -> Floats:
         """The readout of the nodes that stayed, with ridge as the settings ask."""
         factor, moments = self.readout.factors()
-        ridge = self.settings.ridge
         rows = self.side.count
-        if ridge == "auto":
-            ridge = self._best_ridge(factor, moments) * rows
+        per_row = self._best_ridge(factor, moments) if self.settings.ridge == "auto" else 0.0
+        more = []
         if self.settings.refit and self.validation is not None:
             seen = self.validation.hidden(slice(0, self.validation.count))
-            factor = np.concatenate([factor, seen])
-            moments = np.concatenate([moments, self.validation.targets])
-            if self.settings.ridge == "auto":
-                ridge *= (rows + self.validation.count) / rows
-        self.history.ridge = float(ridge)
-        return ridge_solution(factor, moments, float(ridge))
+            more.append((seen, self.validation.targets))
+            rows += self.validation.count
+        if rest is not None and self._nodes:
+            more.append(rest.system(self.layers(), linear, self._map))
+            rows += len(rest)
+        if more:
+            factor = np.concatenate([factor, *(h for h, _ in more)])
+            moments = np.concatenate([moments, *(t for _, t in more)])
+        ridge = self.settings.ridge
+        self.history.ridge = per_row * rows if ridge == "auto" else float(ridge)
+        return ridge_solution(factor, moments, self.history.ridge)
 
     def _best_ridge(self, factor: Floats, moments: Floats) -> float:
         """The ridge per row with the least validation error; a token one without validation."""

@@ -22,7 +22,7 @@ from scm_train.errors import DataError, ParameterError
 from scm_train.mechanisms import ExternalModel, Mechanism, NoMechanism
 from scm_train.scaling import Floats, from_unit, to_unit
 
-__all__ = ["Curve", "EvaluationRows", "Layer", "Machine", "hardware_reasons"]
+__all__ = ["Curve", "EvaluationRows", "HiddenLayers", "Layer", "Machine", "hardware_reasons"]
 
 Label = str | int | float | bool
 
@@ -68,6 +68,35 @@ class Layer:
         if self.activation not in HARDWARE_ACTIVATIONS:
             sums *= self.lambdas
         return activate(self.activation, sums, out=sums)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenLayers:
+    """The layers of a machine and the encoder in front of them."""
+
+    encoder: Encoder
+    layers: tuple[Layer, ...]
+
+    @cached_property
+    def _matrices(self) -> tuple[NDArray, ...]:
+        """Per layer the (a, N) matrix of its sums; float32 where their result is exact in it."""
+        matrices, groups, whole = [], self.encoder.groups, self.encoder.coded
+        for k, layer in enumerate(self.layers):
+            weights = layer.effective_weights(groups if k == 0 else None)
+            exact = whole and layer.binary and weights.shape[1] < _FLOAT32_EXACT
+            matrices.append(weights.T.astype(np.float32 if exact else np.float64))
+            whole = layer.activation in HARDWARE_ACTIVATIONS
+        return tuple(matrices)
+
+    def outputs(self, x_norm: Floats) -> Iterator[Floats]:
+        """``H_1, ..., H_M`` of normalised inputs, each (n, N_k) in float64."""
+        if not self.layers:
+            return
+        h = self.encoder.encode(x_norm, dtype=self._matrices[0].dtype)
+        for layer, matrix in zip(self.layers, self._matrices, strict=True):
+            sums = h.astype(matrix.dtype, copy=False) @ matrix
+            h = layer.outputs(sums.astype(np.float64, copy=False))
+            yield h
 
 
 class CurveLike(Protocol):
@@ -147,7 +176,9 @@ class Machine:
         X = self._rows(X)
         hidden = [np.empty((len(X), nodes)) for nodes in self.nodes]
         for rows in self._chunks(len(X)):
-            for whole, part in zip(hidden, self._hidden(self.normalise(X[rows])), strict=True):
+            for whole, part in zip(
+                hidden, self._hidden.outputs(self.normalise(X[rows])), strict=True
+            ):
                 whole[rows] = part
         return hidden
 
@@ -200,24 +231,8 @@ class Machine:
         )
 
     @cached_property
-    def _matrices(self) -> tuple[NDArray, ...]:
-        """Per layer the (a, N) matrix of its sums; float32 where their result is exact in it."""
-        matrices, groups, whole = [], self.encoder.groups, self.encoder.coded
-        for k, layer in enumerate(self.layers):
-            weights = layer.effective_weights(groups if k == 0 else None)
-            exact = whole and layer.binary and weights.shape[1] < _FLOAT32_EXACT
-            matrices.append(weights.T.astype(np.float32 if exact else np.float64))
-            whole = layer.activation in HARDWARE_ACTIVATIONS
-        return tuple(matrices)
-
-    def _hidden(self, x_norm: Floats) -> Iterator[Floats]:
-        if not self.layers:
-            return
-        h = self.encoder.encode(x_norm, dtype=self._matrices[0].dtype)
-        for layer, matrix in zip(self.layers, self._matrices, strict=True):
-            sums = h.astype(matrix.dtype, copy=False) @ matrix
-            h = layer.outputs(sums.astype(np.float64, copy=False))
-            yield h
+    def _hidden(self) -> HiddenLayers:
+        return HiddenLayers(self.encoder, self.layers)
 
     def _decision(self, X: NDArray, given: Floats | None) -> Floats:
         x_norm = self.normalise(X)
@@ -226,7 +241,7 @@ class Machine:
             given = self.mechanism.values(X, x, self.target_min, self.target_max)
         y_norm = given + x @ self.linear + self.intercept
         start = 0
-        for h in self._hidden(x_norm):
+        for h in self._hidden.outputs(x_norm):
             y_norm += h @ self.readout[start : start + h.shape[1]]
             start += h.shape[1]
         return y_norm
