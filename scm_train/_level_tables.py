@@ -21,7 +21,10 @@ TILE = 16
 
 
 class LevelTables:
-    """Matches of signs (draws, candidates, inputs), none of them masked."""
+    """Matches of signs (draws, candidates, inputs), none of them masked.
+
+    They are in ``scratch``, and hold until the next tables are made there.
+    """
 
     def __init__(
         self,
@@ -33,8 +36,9 @@ class LevelTables:
         self._dtype = np.min_scalar_type(self.inputs + 1)
         self._scratch = scratch
         self._levels = [levels for _, levels in blocks]
-        exact = weights.astype(np.float32)
-        self._tables = [block.matches(exact, self._dtype) for block, _ in blocks]
+        exact = scratch("weights", weights.shape, np.float32)
+        np.copyto(exact, weights)
+        self._tables = [block.matches(exact, self._dtype, scratch) for block, _ in blocks]
 
     def sums_at(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         """The sum of each candidate on a row of its own, ``rows`` (draws, candidates)."""

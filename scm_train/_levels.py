@@ -13,6 +13,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train.chunks import Scratch
 from scm_train.encoders import Encoder
 
 __all__ = [
@@ -94,21 +95,28 @@ class LevelBlock:
         """
         if not self.parts:
             return self.features[0].shares(weights, dtype)
-        return self._joint([part.shares(weights, dtype) for part, _ in self.parts])
-
-    def matches(self, weights: NDArray[np.float32], dtype: np.dtype) -> NDArray:
-        """Likewise the numbers of bits that match their signs, of weights +-1."""
-        if not self.parts:
-            return self.features[0].matches(weights, dtype)
-        return self._joint([part.matches(weights, dtype) for part, _ in self.parts])
-
-    def _joint(self, tables: list[NDArray]) -> NDArray:
         first, second = (
-            table.take(levels, axis=-2)
-            for table, (_, levels) in zip(tables, self.parts, strict=True)
+            part.shares(weights, dtype).take(levels, axis=-2) for part, levels in self.parts
         )
         first += second
         return first
+
+    def matches(self, weights: NDArray[np.float32], dtype: np.dtype, scratch: Scratch) -> NDArray:
+        """Likewise the numbers of bits that match their signs, of weights +-1.
+
+        The array is the caller's until the next call with the same ``scratch``.
+        """
+        if not self.parts:
+            return self.features[0].matches(weights, dtype)
+        shape = (*weights.shape[:-2], self.size, weights.shape[-2])
+        total = scratch(f"matches {self.numbers}", shape, dtype)
+        share = scratch("share of matches", shape, dtype)
+        for (part, levels), out in zip(self.parts, (total, share), strict=True):
+            table = part.matches(weights, dtype, scratch)
+            # Levels are in range by construction; this mode spares the check of each.
+            table.take(levels, axis=-2, mode="wrap", out=out)
+        total += share
+        return total
 
 
 def level_counts(encoder: Encoder) -> list[int]:
@@ -178,7 +186,7 @@ def _judged_size(first: _Levelled, second: _Levelled, most: int) -> int:
     pairs = _pairs(first, second, slice(None, None, step))
     if first.block.size * second.block.size > 4 * len(pairs):
         return len(np.unique(pairs))
-    return np.count_nonzero(np.bincount(pairs))
+    return int(np.count_nonzero(np.bincount(pairs)))
 
 
 def _joined(first: _Levelled, second: _Levelled) -> _Levelled:
@@ -189,7 +197,7 @@ def _joined(first: _Levelled, second: _Levelled) -> _Levelled:
     own = np.divmod(np.flatnonzero(occurs), second.block.size)
     block = LevelBlock(
         first.block.features + second.block.features,
-        np.count_nonzero(occurs),
+        int(np.count_nonzero(occurs)),
         ((first.block, own[0]), (second.block, own[1])),
     )
     return _Levelled(block, number[pairs])

@@ -6,6 +6,7 @@ that a result never depends on the number of threads.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -50,9 +51,9 @@ class Scratch(threading.local):
     def __init__(self) -> None:
         self._bytes: dict[str, NDArray[np.uint8]] = {}
 
-    def __call__(self, name: str, shape: tuple[int, int], dtype: DTypeLike) -> NDArray:
+    def __call__(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray:
         """An array of any content, the caller's until the next call of that name and thread."""
-        size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         if name not in self._bytes or len(self._bytes[name]) < size:
             self._bytes[name] = np.empty(size, dtype=np.uint8)
         return self._bytes[name][:size].view(dtype).reshape(shape)

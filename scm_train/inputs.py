@@ -82,7 +82,10 @@ class LayerInputs(Protocol):
         """Prepare ``H W^T >= limits`` of signs and whole-number limits, where inputs are bits."""
 
     def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
-        """Tables of several draws (draws, candidates, inputs) of signs, where those serve."""
+        """Tables of several draws (draws, candidates, inputs) of signs, where those serve.
+
+        They hold until the next ones are made.
+        """
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         """The inputs (len(indices), inputs) on chosen rows."""
@@ -191,7 +194,7 @@ class LevelInputs:
     def __init__(self, rows: Rows):
         assert rows.encoder is not None
         self.groups = rows.encoder.groups
-        self._scratch = Scratch()
+        self._scratch, self._tables = Scratch(), Scratch()
         self._starts = np.flatnonzero(np.diff(self.groups, prepend=-1))
         features = features_of(rows.encoder)
         levels = np.empty((len(features), len(rows)), dtype=np.uint16)
@@ -203,16 +206,14 @@ class LevelInputs:
         self._blocks = level_blocks(features, levels, min(JOINT_LEVELS, len(rows) // 4))
 
     def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
-        """Tables of several draws (draws, candidates, inputs) of signs; None for masked ones."""
-        return LevelTables(self._blocks, weights, self._scratch) if weights.all() else None
+        return LevelTables(self._blocks, weights, self._tables) if weights.all() else None
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         return self._totals(weights, biases, np.dtype(dtype))
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
-        tables = self.tables(weights[None])
-        if tables is not None:
-            return tables.fires(0, limits)
+        if weights.all():
+            return LevelTables(self._blocks, weights[None], Scratch()).fires(0, limits)
         count = weights.shape[1]
         seen = np.count_nonzero(weights, axis=1)
         # A feature's share is a difference, and may be negative; the total of all shares and of
