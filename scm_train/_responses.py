@@ -48,35 +48,35 @@ class Batch:
     def subset(self, which: NDArray[np.intp]) -> Batch:
         return replace(self, candidates=self.candidates.subset(which))
 
-    def outputs(self, index: int, rows: int, chunk_map: ChunkMap) -> Floats:
-        """One candidate's outputs (rows,) in float64."""
-        node = self.candidates.pick(index)
-        return node_outputs(node, self.lambda_, self.inputs, self.activation, rows, chunk_map)
+    def outputs(self, which: NDArray[np.intp], rows: int, chunk_map: ChunkMap) -> Floats:
+        """Some candidates' outputs (candidates, rows) in float64."""
+        nodes = self.candidates.subset(which)
+        return node_outputs(nodes, self.lambda_, self.inputs, self.activation, rows, chunk_map)
 
 
 def node_outputs(
-    node: Candidates,
+    nodes: Candidates,
     lambda_: float,
     inputs: LayerInputs,
     activation: str,
     rows: int,
     chunk_map: ChunkMap,
 ) -> Floats:
-    """``phi(lambda (w h + b))`` of a single candidate on all rows, in float64.
+    """``phi(lambda (w h + b))`` of a few candidates on all rows, (candidates, rows) in float64.
 
     Sums of whole numbers are exact in float32 and left there.
     """
-    whole = inputs.integer and node.weights.dtype == np.int8
-    sums = inputs.sums(node.weights, np.zeros(1), np.float32 if whole else np.float64)
-    h = np.empty(rows)
+    whole = inputs.integer and nodes.weights.dtype == np.int8
+    sums = inputs.sums(nodes.weights, np.zeros(len(nodes)), np.float32 if whole else np.float64)
+    h = np.empty((len(nodes), rows))
 
     def on(chunk: slice) -> None:
-        z = sums(chunk)[:, 0] + node.biases
+        z = sums(chunk).T + nodes.biases[:, None]
         if activation not in HARDWARE_ACTIVATIONS:
             # Out of range is far in the saturated part, where it belongs.
             with np.errstate(over="ignore"):
                 z *= lambda_
-        activate(activation, z, out=h[chunk])
+        activate(activation, z, out=h[:, chunk])
 
     chunk_map(on, rows, CHUNK_ROWS)
     return h
@@ -91,8 +91,8 @@ class Responses:
     gain: float = 1.0
 
     def outputs(self, t: NDArray[np.float32]) -> Floats:
-        """``h`` in float64."""
-        return self.shift + self.gain * t.astype(np.float64)
+        """``h`` (T, rows) in float64."""
+        return self.shift + self.gain * t.T.astype(np.float64, order="C")
 
 
 def responses(batch: Batch, scratch: Scratch) -> Responses:

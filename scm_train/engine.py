@@ -204,7 +204,7 @@ class _Growth:
         side = self.validation
         if side is None:
             return None
-        h = node_outputs(node, lambda_, side.inputs, activation, side.count, self._map)
+        h = node_outputs(node, lambda_, side.inputs, activation, side.count, self._map)[0]
         side.stores[-1].append(h)
         return h
 

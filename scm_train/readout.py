@@ -55,9 +55,9 @@ class _Columns:
         return [b[: self.count - self._width * i, rows] for i, b in enumerate(self._blocks)]
 
     def dot(self, vector: Floats) -> Floats:
-        """``Q^T v``."""
+        """``Q^T v`` of a vector, or of the columns of a matrix."""
         if not self.count:
-            return np.zeros(0)
+            return np.zeros((0, *vector.shape[1:]))
         parts = self._map(
             lambda rows: np.concatenate([b @ vector[rows] for b in self.chunk(rows)]),
             self.rows,
@@ -133,7 +133,7 @@ class Readout:
         return self._q.chunk(rows)
 
     def projection(self, h: Floats) -> Floats:
-        """``Q^T h``."""
+        """``Q^T h`` of one node's outputs (rows,), or of several's (rows, nodes)."""
         return self._q.dot(h)
 
     def add(self, h: Floats, shadow_h: Floats | None = None) -> None:
@@ -160,8 +160,8 @@ class Readout:
             self._q.subtract(q, step)
             r += step
             before, after = after, float(np.linalg.norm(q))
-            # What lost little length lost little of its direction to rounding either.
-            if after > 0.7 * before:
+            # What kept a tenth of its length lost a digit of its direction to rounding, no more.
+            if after > 0.1 * before:
                 break
         if after > DEPENDENT * size:
             q /= after

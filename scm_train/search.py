@@ -36,6 +36,13 @@ FAINT = 1 / 256
 SATURATED = 1e-20
 #: A candidate with a smaller share of its square norm outside the others' span is no candidate.
 DEPENDENT = 1e-6
+#: Candidates scored again at a time: each needs all of the basis, and together they read it once.
+CHECKED = 8
+#: Scores that differ by a smaller share of the residual are equal but for the order of their sums.
+TIE = 1e-13
+
+#: A score in float64, the candidate's index and its outputs.
+_Best = tuple[float, int, Floats] | None
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,7 @@ class Search:
         """A node as it falls, unscaled."""
         with self.history.phase("candidate_search"):
             node = self._draws(inputs, rows, 1)
-            h = node_outputs(node, 1.0, inputs, activation, rows, self._map)
+            h = node_outputs(node, 1.0, inputs, activation, rows, self._map)[0]
         return Configuration(node, 1.0, float("nan"), h)
 
     def _moments(self, batch: Batch, aim: _Aim) -> _Moments:
@@ -160,20 +167,35 @@ class Search:
         if not len(possible):
             return None
         scores, doubt = xi.sum(axis=0), slack.sum(axis=0)
-        best: tuple[float, int, Floats] | None = None
-        for k in possible[np.argsort(-scores[possible], kind="stable")]:
-            if best is not None and scores[k] + doubt[k] + doubt[best[1]] < scores[best[1]]:
+        open_ = possible[np.argsort(-scores[possible], kind="stable")]
+        outputs = moments.outputs or partial(batch.outputs, rows=aim.rows, chunk_map=self._map)
+        best: _Best = None
+        while len(open_):
+            # Those that may be the best; others have their turn where all of these fail.
+            leader = open_[0] if best is None else best[1]
+            least = scores[leader] - doubt[leader]
+            group = np.flatnonzero(scores[open_] + doubt[open_] >= least)[:CHECKED]
+            if not len(group):
                 break
-            outputs = moments.outputs or partial(batch.outputs, rows=aim.rows, chunk_map=self._map)
-            h = outputs(k)
-            exact, _ = aim.moments(h).inequality(aim.energy, r)
-            score = float(exact.sum())
-            if (exact > 0).all() and (best is None or (score, -k) > (best[0], -best[1])):
-                best = (score, int(k), h)
+            best = self._best_of(open_[group], outputs(open_[group]), aim, r, best)
+            open_ = np.delete(open_, group)
         if best is None:
             return None
         _, k, h = best
         return Configuration(batch.candidates.pick(k), batch.lambda_, r, h)
+
+    def _best_of(
+        self, which: NDArray[np.intp], outputs: Floats, aim: _Aim, r: float, best: _Best
+    ) -> _Best:
+        """The best of some candidates by their outputs and of the one found before."""
+        xi, _ = aim.moments(outputs).inequality(aim.energy, r)
+        tie = TIE * float(aim.energy.sum())
+        for k, h, own in zip(which.tolist(), outputs, xi.T, strict=True):
+            score = float(own.sum())
+            # Of equal candidates, as saturated ones are, the first drawn is taken.
+            if own.min() > 0 and (best is None or score > best[0] + (tie if k > best[1] else -tie)):
+                best = (score, k, h)
+        return best
 
 
 class _Aim:
@@ -207,12 +229,12 @@ class _Aim:
         return _Moments(inner, norm, outside, rounding)
 
     def moments(self, h: Floats) -> _Moments:
-        """The moments of one candidate by its outputs, in float64."""
-        norm = outside = np.array([h @ h])
+        """The moments of a few candidates by their outputs (T, rows), in float64."""
+        norm = outside = np.einsum("ti,ti->t", h, h)
         if self.exact:
-            inside = self.readout.projection(h)
-            outside = norm - inside @ inside
-        return _Moments((h @ self.readout.residual)[:, None], norm, outside, np.zeros(1))
+            inside = self.readout.projection(h.T)
+            outside = norm - np.einsum("kt,kt->t", inside, inside)
+        return _Moments((h @ self.readout.residual).T, norm, outside, np.zeros(len(h)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +248,8 @@ class _Moments:
     norm: Floats
     outside: Floats
     rounding: Floats
-    #: A candidate's outputs (rows,), where those of all of them are at hand and exact.
-    outputs: Callable[[int], Floats] | None = None
+    #: Some candidates' outputs (them, rows), where those of all are at hand and exact.
+    outputs: Callable[[NDArray[np.intp]], Floats] | None = None
 
     def inequality(self, energy: Floats, r: float) -> tuple[Floats, Floats]:
         """The supervisory ``xi`` (outputs, T), and how far rounding may have moved it.

@@ -39,6 +39,20 @@ def test_sums_by_levels_equal_sums_by_bits(encoder: str, inputs_per_node, rows: 
     np.testing.assert_array_equal(levels.take(picked), direct.take(picked))
 
 
+def test_features_that_go_together_share_a_block() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.random((6000, 4))
+    x[:, 2] = np.clip(x[:, 0] + 0.02 * rng.standard_normal(6000), 0, 1)
+    inputs = LevelInputs(rows_of(x, "thermometer:40"))
+    blocks = {tuple(sorted(block.numbers)): block.size for block, _ in inputs._blocks}
+    assert (0, 2) in blocks
+    assert blocks[0, 2] < 400
+    assert sum(len(numbers) for numbers in blocks) == 4
+    picked = rng.integers(6000, size=50)
+    direct = DirectInputs(rows_of(x, "thermometer:40"))
+    np.testing.assert_array_equal(inputs.take(picked), direct.take(picked))
+
+
 def test_any_number_of_features_shares_a_table() -> None:
     """As of images, where hundreds of constant inputs have one level each."""
     rng = np.random.default_rng(0)
