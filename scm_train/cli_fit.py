@@ -5,50 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train import datasets, estimators, model_file
+from scm_train import estimators, model_file
+from scm_train.cli_data import Data, read, split
 from scm_train.cli_mechanism import fit_mechanism
 from scm_train.cli_output import described, print_result
-from scm_train.errors import DataError, ModelFileError, ParameterError
+from scm_train.errors import DataError, ModelFileError
 from scm_train.machine import Machine
 from scm_train.scores import class_indices, score
-from scm_train.tables import Rows, read_rows
 
 __all__ = ["fit"]
 
-#: Fewer rows can't be split into rows to train on, to validate on and to test on.
-FEWEST_ROWS = 10
-TEST_FRACTION = 0.25
 DEFAULTS: dict[str, Any] = {"max_nodes": 60, "encoder": "thermometer:31"}
 #: Parameters that may be lists, a value per layer.
 _PER_LAYER = ("max_nodes", "activation", "candidates")
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What there is to learn from, and where it came from."""
-
-    rows: Rows
-    task: str
-    name: str
-    about: dict[str, Any]
-    train_rows: int | None = None
-    mechanism: Any = None
-
-
 def fit(args: argparse.Namespace) -> None:
     """Train as the command line says, and write the model file."""
     _check_out(Path(args.out))
-    data = _read(args)
+    data = read(args)
     if not args.quiet:
         _warn_of_constant(data.rows.constant_features)
-    train, test = _split(data, args.test_fraction, args.seed)
+    train, test = split(data, args.test_fraction, args.seed)
     learner = _learner(args, data)
     y = data.rows.y[train]
     if (y == y[0]).all(axis=0).any():
@@ -77,88 +62,6 @@ def _check_out(path: Path) -> None:
             f"--out must be a file in a folder that exists, not {str(path)!r}; "
             "choose another place or make the folder"
         )
-
-
-# ----------------------------------------------------------------------------------------- data
-
-
-def _read(args: argparse.Namespace) -> Data:
-    if (args.data is None) == (args.dataset is None):
-        raise ParameterError(
-            "fit must be given a data file or --dataset, and not both; "
-            "try `scm_train fit data.csv --target y --out model.npz`"
-        )
-    return _read_file(args) if args.dataset is None else _read_dataset(args)
-
-
-def _read_file(args: argparse.Namespace) -> Data:
-    if not args.target:
-        raise ParameterError("--target must name the column to learn; give --target y")
-    rows = read_rows(args.data, args.target, args.features, args.drop, least=FEWEST_ROWS)
-    task = args.task
-    if task == "auto":
-        task = "regression" if rows.y.dtype.kind in "fiu" else "classification"
-    path = Path(args.data)
-    about = {"name": path.name, "target": list(rows.target_names)}
-    name = path.name.partition(".")[0]
-    return Data(_checked(rows, task), task, name, about)
-
-
-def _read_dataset(args: argparse.Namespace) -> Data:
-    if args.target or args.features or args.drop:
-        raise ParameterError(
-            "--target, --features and --drop must be left out with --dataset, "
-            "which has its own; give a data file to choose columns of"
-        )
-    source = datasets.load(args.dataset)
-    rows = Rows(source.X, source.y, source.feature_names, source.target_names)
-    task = source.task if args.task == "auto" else args.task
-    about = {
-        "name": source.name,
-        "target": list(source.target_names),
-        "simulated": source.simulated,
-    }
-    return Data(_checked(rows, task), task, source.name, about, source.train_rows, source.mechanism)
-
-
-def _checked(rows: Rows, task: str) -> Rows:
-    """Targets that suit the task."""
-    kind = rows.y.dtype.kind
-    if task == "regression" and kind not in "fiu":
-        raise DataError(
-            f"targets of a regression must be numbers, not {rows.y[0]!s}; "
-            "take --task classification"
-        )
-    if task == "classification" and rows.y.ndim > 1:
-        raise DataError(
-            f"target of a classification must be one column, not {rows.y.shape[1]}; name one"
-        )
-    if task == "classification" and kind == "f" and (rows.y != np.rint(rows.y)).any():
-        raise DataError(
-            "target of a classification must be labels, not real numbers; take --task regression"
-        )
-    return rows
-
-
-def _split(data: Data, fraction: float | None, seed: int) -> tuple[NDArray, NDArray]:
-    """Numbers of the rows to train on and of those to test on."""
-    count = len(data.rows.X)
-    if fraction is None and data.train_rows is not None:
-        return np.arange(data.train_rows), np.arange(data.train_rows, count)
-    fraction = TEST_FRACTION if fraction is None else fraction
-    if not 0 <= fraction < 1:
-        raise ParameterError(f"--test-fraction must be at least 0 and below 1, not {fraction!r}")
-    random = np.random.default_rng(seed)
-    if data.task == "regression":
-        strata = [np.arange(count)]
-    else:
-        # Every class has its share in both parts.
-        strata = [np.flatnonzero(data.rows.y == label) for label in np.unique(data.rows.y)]
-    test = np.zeros(count, dtype=bool)
-    for rows in strata:
-        held = min(round(fraction * len(rows)), len(rows) - 1)
-        test[random.permutation(rows)[:held]] = True
-    return np.flatnonzero(~test), np.flatnonzero(test)
 
 
 # -------------------------------------------------------------------------------------- learner
