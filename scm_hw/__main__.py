@@ -1,4 +1,4 @@
-"""The command line: `python -m scm_hw build|sim|show|boards`."""
+"""The command line: `python -m scm_hw build|sim|show|boards|explore|report`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ScmError as error:
         print(f"error: {error}", file=sys.stderr)
         return FAILED if isinstance(error, MismatchError | ToolError) else BAD_INPUT
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written, an earlier build is untouched", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        kept = str(stop) or "nothing was written, an earlier build is untouched"
+        print(f"interrupted: {kept}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         _forget_stdout()

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,6 +22,9 @@ from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import PASSES
 from scm_hw.rows import check_rows, read_csv
 from scm_hw.schedule import MODES
+
+# Entry points of this group are called with the subparsers, to add a command each.
+COMMANDS = "scm_hw.commands"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,6 +46,9 @@ def build_parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("boards", help="list the boards with their resources")
     listing.add_argument("--json", action="store_true", help="as JSON")
     listing.set_defaults(run=_boards)
+    # Other packages add commands of their own: `explore` needs the trainer, which is not for us.
+    for found in sorted(entry_points(group=COMMANDS), key=lambda point: point.name):
+        found.load()(commands)
     return parser
 
 

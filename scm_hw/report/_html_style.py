@@ -89,6 +89,8 @@ figcaption { margin-bottom: 0.5rem; font-weight: 600; }
 .key.area { height: 0.8rem; background: var(--area); border-color: var(--hw); }
 .key.band { height: 0.8rem; border: 0; background: var(--neutral); opacity: 0.3; }
 .key.dots { width: 0.5rem; height: 0.5rem; background: var(--hw); border-radius: 50%; }
+.key.dots.pc { background: var(--pc); border: 0; }
+.plain { padding: 0; list-style: none; }
 details { margin-bottom: 1rem; }
 details > .scroll { max-height: 24rem; overflow-y: auto; margin-top: 0.5rem; }
 details thead th { position: sticky; top: 0; background: var(--page); }
@@ -109,6 +111,7 @@ path.dots { stroke-width: 5; stroke-linecap: round; stroke-opacity: 0.65; }
 path.area { fill: var(--area); }
 path.target { stroke: var(--text); }
 path.nodes { stroke: var(--good); }
+path.faint { stroke-width: 4; stroke-opacity: 0.5; }
 path.linear, path.pc, path.validation { stroke: var(--pc); }
 path.validation { stroke-dasharray: 6 3; }
 path.ideal { stroke: var(--neutral); stroke-dasharray: 5 4; }

@@ -10,7 +10,7 @@ from typing import Any
 
 from scm_hw.design import Design
 from scm_hw.report._html_accuracy import accuracy_section, predictions_section
-from scm_hw.report._html_elements import Html, Section, count, el, figure_of, join, name, text
+from scm_hw.report._html_elements import Html, count, el, figure_of, join, name, text
 from scm_hw.report._html_hardware import (
     checks_section,
     pipeline_section,
@@ -23,13 +23,11 @@ from scm_hw.report._html_model import (
     layers_section,
     storage_section,
 )
-from scm_hw.report._html_style import STYLE
+from scm_hw.report._html_page import Page
 from scm_hw.report._html_training import training_section
 from scm_hw.rows import CheckRows
 
 __all__ = ["html_report"]
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
@@ -47,43 +45,14 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         ports_section(report),
         vivado_section(design),
     ]
-    body = el(
-        "body",
-        el("a", "To the content", class_="skip", href="#content"),
-        _header(report),
-        _contents(sections),
-        el("main", join((part.markup() for part in sections), "\n"), id="content"),
-        _footer(report),
-    )
-    return f'<!DOCTYPE html>\n<html lang="en">\n{_head(report)}\n{body}\n</html>\n'
-
-
-def _head(report: dict[str, Any]) -> Html:
-    return el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="color-scheme", content="light dark"),
-        # Without an icon of its own a browser would ask the server for one.
-        el("link", rel="icon", href="data:,"),
-        el("title", name(report["name"]), f" on {report['board']}"),
-        el("style", Html(STYLE)),
-    )
-
-
-def _header(report: dict[str, Any]) -> Html:
-    words = f"A stochastic configuration machine for {report['board']} ({report['part']})"
-    cards = [
-        el("div", el("dt", what), el("dd", el("strong", value), rest))
-        for what, value, rest in _key_figures(report)
-    ]
-    return el(
-        "header",
-        el("h1", name(report["name"])),
-        el("p", words, class_="lead"),
-        el("dl", join(cards, "\n"), class_="cards"),
-    )
+    return Page(
+        title=join([name(report["name"]), f" on {report['board']}"]),
+        heading=name(report["name"]),
+        lead=f"A stochastic configuration machine for {report['board']} ({report['part']})",
+        cards=_key_figures(report),
+        sections=sections,
+        footer=_footer(report),
+    ).markup()
 
 
 def _key_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
@@ -134,11 +103,6 @@ def _checks_figure(report: dict[str, Any]) -> tuple[str, Html, str]:
         verdict,
         f"{most:,} vectors, {count(len(found), 'simulator')}, {wrong:,} mismatches",
     )
-
-
-def _contents(sections: list[Section]) -> Html:
-    links = el("ul", *(el("li", part.link()) for part in sections))
-    return el("nav", links, aria_label="Contents")
 
 
 def _footer(report: dict[str, Any]) -> Html:

@@ -27,16 +27,25 @@ _MARGINS = (28, 14, 46, 54)
 
 @dataclass(frozen=True)
 class Axis:
-    """A linear scale from `low` to `high` with round ticks in it."""
+    """A scale from `low` to `high` with round ticks in it: linear, or by ratio where `log`."""
 
     label: str
     low: float
     high: float
     ticks: tuple[float, ...]
+    log: bool = False
 
     def share(self, value: float) -> float:
         """Where a value is between `low` (0) and `high` (1)."""
-        return (value - self.low) / (self.high - self.low)
+        return float(self.shares([value])[0])
+
+    def shares(self, values: ArrayLike) -> np.ndarray:
+        """The same of many values."""
+        every = np.asarray(values, np.float64)
+        low, high = self.low, self.high
+        if self.log:
+            every, low, high = np.log(every), math.log(low), math.log(high)
+        return (every - low) / (high - low)
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,20 @@ def axis(label: str, *values: ArrayLike, zero: bool = False, whole: bool = False
     step = tick_step((high - low) / TICKS, whole)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return Axis(label, low, high, tuple(i * step for i in range(first, last + 1)))
+
+
+def log_axis(label: str, values: ArrayLike) -> Axis:
+    """A scale by ratio for positive values, with ticks at 1, 2, 5, 10, ..."""
+    every = np.asarray(values, np.float64)
+    low, high = float(every.min()), float(every.max())
+    if not high > low:
+        low, high = low / 2, high * 2
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    round_ones = [m * 10.0**power for power in powers for m in (1, 2, 5)]
+    ticks = [tick for tick in round_ones if low <= tick <= high]
+    # Over many decades, the decades alone.
+    decades = [tick for tick in ticks if math.log10(tick).is_integer()]
+    return Axis(label, low, high, tuple(ticks if len(ticks) <= 2 * TICKS else decades), log=True)
 
 
 def tick_step(least: float, whole: bool = False) -> float:
@@ -171,8 +194,7 @@ def drawing(
 
 
 def _drawn(series: Series, x: Axis, y: Axis) -> Html:
-    xs = (np.asarray(series.x, np.float64) - x.low) / (x.high - x.low) * _SIDE
-    ys = _SIDE - (np.asarray(series.y, np.float64) - y.low) / (y.high - y.low) * _SIDE
+    xs, ys = x.shares(series.x) * _SIDE, _SIDE - y.shares(series.y) * _SIDE
     if series.kind == "dots":
         path = "".join(f"M{_point(a, b)}h0" for a, b in zip(xs, ys, strict=True) if _seen(a, b))
     elif series.kind == "line":
@@ -211,8 +233,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2f}%"
 
 
-def _tick_texts(ticks: tuple[float, ...]) -> Iterable[tuple[float, str]]:
+def _tick_texts(scale: Axis) -> Iterable[tuple[float, str]]:
     """Each tick with as many decimals as the steps between them need."""
+    ticks = scale.ticks
+    if scale.log:
+        yield from ((tick, f"{tick:,g}") for tick in ticks)
+        return
     step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     plain = decimals <= 6 and max(map(abs, ticks), default=0.0) < 1e7
@@ -223,14 +249,14 @@ def _tick_texts(ticks: tuple[float, ...]) -> Iterable[tuple[float, str]]:
 
 def _y_scale(y: Axis) -> Iterable[Html]:
     yield el("text", y.label, x=-_MARGINS[3], y=-14, class_="label")
-    for value, shown in _tick_texts(y.ticks):
+    for value, shown in _tick_texts(y):
         at = _percent(1 - y.share(value))
         yield el("line", x1=0, x2="100%", y1=at, y2=at, class_="grid")
         yield el("text", shown, x=-8, y=at, dy=4, text_anchor="end")
 
 
 def _x_scale(x: Axis) -> Iterable[Html]:
-    for value, shown in _tick_texts(x.ticks):
+    for value, shown in _tick_texts(x):
         at = _percent(x.share(value))
         yield el("text", shown, x=at, y="100%", dy=18, text_anchor="middle")
     yield el("line", x1=0, x2="100%", y1="100%", y2="100%", class_="axis")

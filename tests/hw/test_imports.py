@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,7 @@ ROOTS = {
     "scm_hw.boards": REPOSITORY / "boards",
     "scm_hw.sim": REPOSITORY / "sim",
     "scm_train": REPOSITORY / "scm_train",
+    "scm_explore": REPOSITORY / "scm_explore",
 }
 # The stages of the compiler. Each imports only from itself and from those before it.
 STAGES = (
@@ -85,7 +88,7 @@ COMPILER = sorted(name for name in MODULES if name.startswith("scm_hw."))
 
 def test_the_scan_sees_the_tree() -> None:
     assert {"scm_hw.cli", "scm_hw.boards.top", "scm_hw.sim.runner", "scm_hw.ir"} <= MODULES.keys()
-    assert "scm_train.engine" in MODULES
+    assert {"scm_train.engine", "scm_explore.run"} <= MODULES.keys()
     known = set(MODULES)
     assert "scm_hw.boards" in imported(MODULES["scm_hw.cli"], known)
     assert "scm_hw.cli" in imported(MODULES["scm_hw.__main__"], known)
@@ -94,11 +97,30 @@ def test_the_scan_sees_the_tree() -> None:
 @pytest.mark.parametrize(("package", "other"), [("scm_hw", "scm_train"), ("scm_train", "scm_hw")])
 def test_trainer_and_compiler_share_only_the_model_file(package: str, other: str) -> None:
     known = set(MODULES)
-    foreign = {"boards", "sim", other} if package == "scm_train" else {other}
+    foreign = {"scm_explore", other} | ({"boards", "sim"} if package == "scm_train" else set())
     for module, path in MODULES.items():
         if module.split(".")[0] == package:
             roots = {name.split(".")[0] for name in imported(path, known)}
             assert not roots & foreign, module
+
+
+def test_only_explore_uses_both() -> None:
+    known = set(MODULES)
+    used = {
+        name.split(".")[0]
+        for module, path in MODULES.items()
+        if module.split(".")[0] == "scm_explore"
+        for name in imported(path, known)
+    }
+    assert {"scm_hw", "scm_train"} <= used
+    assert not used & {"boards", "sim"}
+
+
+def test_explore_is_imported_when_it_runs_and_not_before() -> None:
+    """The trainer and its libraries would make every other command wait."""
+    program = "import sys, scm_hw.cli as c; c.build_parser(); print('scm_train' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
 
 
 @pytest.mark.parametrize("module", COMPILER)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,69 +29,16 @@ from scm_hw.report.report import make_report
 from scm_hw.report.synthesis import Resources
 from scm_hw.rows import CheckRows, check_rows
 from scm_hw.simulate import SimResult
+from tests.pages import Element, parsed
 from tests.support import meta_array, model_arrays, write_model
 
 LIMIT = 2_000_000
-VOID = {"meta", "link"}
 HOSTILE = "</title></text><script>alert(1)</script>\" onload='x' &lt; \x00\u202e\ud800"
 RESOURCES = Resources(lut=321, ff=123, carry4=45, dsp=6, bram36=0.5)
 SIMULATIONS = [
     SimResult("amaranth", "0.5", 24, 0, 4, 1),
     SimResult("icarus", "12.0", 246, 0, 4, 1),
 ]
-
-
-@dataclass
-class Element:
-    """An element with its attributes, and elements and texts inside it in order."""
-
-    tag: str
-    attributes: dict[str, str | None] = field(default_factory=dict)
-    content: list[Element | str] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[Element]:
-        yield self
-        for child in self.children:
-            yield from child
-
-    @property
-    def children(self) -> list[Element]:
-        return [part for part in self.content if isinstance(part, Element)]
-
-    def all(self, *tags: str) -> list[Element]:
-        return [e for e in self if e.tag in tags]
-
-    def text(self) -> str:
-        return "".join(p if isinstance(p, str) else p.text() for p in self.content)
-
-
-class Page(HTMLParser):
-    """A strict reader: every element ends, in order, and nothing ends that did not begin."""
-
-    def __init__(self, markup: str) -> None:
-        super().__init__()
-        self.root = Element("#root")
-        self.open = [self.root]
-        self.feed(markup)
-        self.close()
-        assert self.open == [self.root]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _ in attrs}) == len(attrs)
-        element = Element(tag, dict(attrs))
-        self.open[-1].content.append(element)
-        if tag not in VOID:
-            self.open.append(element)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop().tag == tag
-
-    def handle_data(self, data: str) -> None:
-        self.open[-1].content.append(data)
-
-
-def parsed(markup: str) -> Element:
-    return Page(markup).root
 
 
 def designed(arrays: dict[str, np.ndarray]) -> tuple[Design, CheckRows]:
@@ -497,6 +442,15 @@ def test_axes_span_their_values(values: list[float]) -> None:
     assert len(axis.ticks) <= plots.TICKS + 1
     finite = [v for v in values if np.isfinite(v)]
     assert all(0 <= axis.share(v) <= 1 for v in finite)
+
+
+@pytest.mark.parametrize("values", [[1, 1000], [150, 1880], [7, 7], [0.3, 4e9]])
+def test_scales_by_ratio_span_their_values(values: list[float]) -> None:
+    axis = plots.log_axis("x", values)
+    assert all(axis.low <= tick <= axis.high for tick in axis.ticks) and axis.ticks
+    assert len(axis.ticks) <= 11
+    assert_allclose(axis.share((axis.low * axis.high) ** 0.5), 0.5)
+    assert all(0 <= axis.share(value) <= 1 for value in values)
 
 
 def paths(series: plots.Series) -> str:

@@ -16,7 +16,8 @@ import pytest
 from tests.hw.commands import contents, small_model
 from tests.support import REPOSITORY
 
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "scm_hw", "scm_train", "boards", "sim")
+PACKAGES = ("scm_hw", "scm_train", "scm_explore", "boards", "sim")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", *PACKAGES)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def run_there(
 
 def test_the_wheel_holds_every_file_and_nothing_else(wheel: Path) -> None:
     expected = set()
-    for name in ("scm_hw", "scm_train", "boards", "sim"):
+    for name in PACKAGES:
         inside = name if name.startswith("scm_") else f"scm_hw/{name}"
         for path in (REPOSITORY / name).rglob("*"):
             if path.suffix in (".py", ".md", ".typed") or path.name == "Makefile":
@@ -112,3 +113,4 @@ def test_its_commands_are_on_the_path(installed: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)[0]["name"] == "arty-a7"
     assert run_there(installed, "scm-train", "--help", cwd=tmp_path).returncode == 0
+    assert run_there(installed, "scm-hw", "explore", "--help", cwd=tmp_path).returncode == 0

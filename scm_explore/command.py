@@ -1,0 +1,69 @@
+"""`python -m scm_hw explore`: its arguments. What they ask for is imported when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+DEFAULT_SECONDS = 600.0
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def add_command(commands: Any) -> None:
+    """Add `explore` to the commands of `python -m scm_hw`."""
+    parser = commands.add_parser(
+        "explore",
+        help="search encodings, nodes, bits, schedules and folds for the best designs",
+        description="Train and compile many designs for a data set, and keep those than which "
+        "none is better in held-out error, LUTs and latency together.",
+    )
+    add = parser.add_argument
+    add("data", nargs="?", help="CSV, TSV, Parquet, .npy or .npz file")
+    add("--dataset", help="a data set by name, instead of a file")
+    add("--target", action="append", help="target column(s), by commas")
+    add("--features", action="append", help="use only these columns")
+    add("--drop", action="append", default=[], help="leave these columns out")
+    add("--task", choices=("auto", "regression", "classification"), default="auto")
+    add("--test-fraction", type=float, help="share of rows that no choice sees (0.25)")
+    add("--board", default="arty-a7", help="default %(default)s")
+    add("--budget", type=seconds, metavar="TIME", help="30m, 2h or 90s (10m without --points)")
+    add("--points", type=positive, metavar="N", help="designs to try; makes the result repeatable")
+    add("--max-nodes", type=positive, default=120, help="most nodes in a layer (%(default)s)")
+    add("--seed", type=seed, default=0, help="of splits, training and search (%(default)s)")
+    add("--out", type=Path, metavar="DIR", help="default explore_out/NAME")
+    add("--resume", action="store_true", help="go on with the search in that folder")
+    add("--jobs", type=positive, metavar="N", help="processes on this machine (one per core)")
+    add("--scheduler", metavar="ADDRESS", help="a Dask cluster instead, such as tcp://host:8786")
+    add("--no-synth", action="store_true", help="leave the LUTs of the front estimated")
+    add("-q", "--quiet", action="store_true", help="no progress")
+    add("--json", action="store_true", help="the front as JSON on stdout")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> None:
+    # The trainer and its libraries take a while to import, and only this command needs them.
+    from scm_explore.run import run
+
+    run(args)
+
+
+def seconds(text: str) -> float:
+    """A time: a number with s, m or h, or of seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", text.strip(), re.ASCII)
+    if match is None or not float(match[1]) > 0:
+        raise argparse.ArgumentTypeError(f"must be a time such as 90s, 30m or 2h, not {text!r}")
+    return float(match[1]) * _UNITS[match[2] or "s"]
+
+
+def positive(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,7}", text, re.ASCII) or not int(text):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, not {text!r}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", text, re.ASCII) or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 2**32 - 1, not {text!r}")
+    return int(text)

@@ -1,0 +1,105 @@
+"""The front as it grows, on a terminal; and the table at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from scm_explore.journal import Journal
+
+SHOWN = 12
+
+
+class FrontView:
+    """Redrawn after every point on a terminal; nothing in a pipe or when quiet."""
+
+    def __init__(self, journal: Journal, score: str, quiet: bool, seconds: float | None) -> None:
+        self.journal = journal
+        self.score = score
+        self.seconds = seconds
+        self.shown = not quiet and sys.stderr.isatty()
+        self.console = Console(stderr=True)
+        self.live: Live | None = None
+        self.start = time.monotonic()
+
+    def tell(self, step: str, done: int, total: int | None) -> None:
+        if self.live is not None:
+            self.live.update(Group(self._line(step, done, total), self._front()))
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        if not self.shown:
+            yield
+            return
+        with Live(console=self.console, transient=True, refresh_per_second=4) as live:
+            self.live = live
+            yield
+
+    def _line(self, step: str, done: int, total: int | None) -> Text:
+        spent = time.monotonic() - self.start
+        of = f" of {total:,}" if total is not None else ""
+        left = f", {_clock(self.seconds - spent)} left" if self.seconds is not None else ""
+        return Text(f"{step}: {done:,}{of} done in {_clock(spent)}{left}")
+
+    def _front(self) -> Table:
+        numbers = self.journal.front()
+        table = Table(title=f"front of {len(numbers)} designs", title_justify="left")
+        for column in ("design", self.score, "LUT", "latency", "nodes", "encoder"):
+            table.add_column(column, justify="right" if column in ("LUT", "latency") else "left")
+        # Evenly along the front, where it is too long for the screen.
+        stride = -(-len(numbers) // SHOWN)
+        for number in numbers[:: max(stride, 1)]:
+            record = self.journal.points[number]
+            error, lut, latency = record.objectives
+            table.add_row(
+                f"p{number:04d}",
+                f"{error:.6f}" if self.score == "rmse" else f"{1 - error:.2%}",
+                f"{lut:,}" if record.synthesised else f"~{lut:,}",
+                f"{latency:,g} ns",
+                "+".join(map(str, record.found["nodes"])),
+                record.point.encoder,
+            )
+        return table
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    return f"{minutes}:{rest:02d}"
+
+
+def show_front(result: dict[str, Any], folder: str) -> None:
+    """The whole front as lines of text, and where to find it."""
+    score = result["score"]
+    # A pipe has no width of its own; the table must not be folded in it.
+    console = Console() if sys.stdout.isatty() else Console(width=120, highlight=False)
+    table = Table()
+    for column in ("design", f"{score}, held out", f"{score}, test", "LUT", "cycles", "latency"):
+        table.add_column(column, justify="right" if column != "design" else "left")
+    table.add_column("nodes")
+    table.add_column("encoder")
+    for row in result["front"]:
+        mark = "~" if row["lut_source"] == "estimate" else ""
+        table.add_row(
+            f"p{row['point']:04d}",
+            f"{row[f'held_out_{score}']:.6f}",
+            f"{row[f'test_{score}']:.6f}",
+            f"{mark}{row['lut']:,}",
+            f"{row['latency_cycles']:,}",
+            f"{row['latency_ns']:,g} ns",
+            "+".join(map(str, row["trained_nodes"])),
+            row["design"]["encoder"],
+        )
+    console.print(
+        f"{result['points']:,} designs tried, {result['buildable']:,} can be built, "
+        f"{len(result['front']):,} on the front (~: estimated LUTs):"
+    )
+    console.print(table)
+    console.print(f"{folder}/front.html to look at, front.csv, and a model file for each to build")

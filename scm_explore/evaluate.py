@@ -1,0 +1,170 @@
+"""One point: train, compile, score. What the workers run."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_explore.space import Point
+from scm_hw import boards
+from scm_hw.boards import Board
+from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.errors import FitError, ScmError
+from scm_hw.fold import FoldCost, within
+from scm_hw.interp import interpret
+from scm_hw.load import Evaluation, Model, codes, evaluate, lower, quantise, read_model
+from scm_hw.report.accuracy import accuracy
+from scm_hw.report.synthesis import fits, synthesise
+from scm_train import estimators, model_file
+from scm_train.errors import ScmTrainError
+from scm_train.machine import Machine
+from scm_train.scores import class_indices
+
+CANDIDATES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What all points have in common: rows to train on and rows to choose by, and the board."""
+
+    x: NDArray[np.float64]
+    y: NDArray
+    held_x: NDArray[np.float64]
+    held_y: NDArray
+    classifier: bool
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    board: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a point; `facts` is what the journal keeps, `model` the file's bytes."""
+
+    facts: dict[str, Any]
+    model: bytes | None = None
+
+
+def try_point(task: Task, point: Point) -> Outcome:
+    """Train and compile a point; one that can't be built is told apart by its `error`."""
+    start = time.monotonic()
+    try:
+        machine = _trained(task, point)
+        content = file_bytes(machine)
+        held = machine.with_evaluation(task.held_x, _targets(task, machine))
+        model = as_model(file_bytes(held))
+        facts = _hardware(compile_point(model, point, boards.get(task.board)))
+        facts |= {"error_held": hardware_error(model, point.frac_bits), "nodes": machine.nodes}
+    except (ScmError, ScmTrainError) as error:
+        return Outcome({"error": str(error), "seconds": _since(start)})
+    return Outcome(facts | {"seconds": _since(start)}, content)
+
+
+def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
+    """What Yosys makes of a point."""
+    start = time.monotonic()
+    target = boards.get(board)
+    try:
+        design = compile_point(as_model(content), point, target)
+        found = synthesise({f"{CORE}.v": design.verilog}, CORE)
+        fits(found, target.device)
+    except ScmError as error:
+        return Outcome({"error": str(error), "seconds": _since(start)})
+    return Outcome(
+        {
+            "lut": found.lut_sites,
+            "ff": found.ff,
+            "dsp": found.dsp,
+            "bram": found.bram36,
+            "seconds": _since(start),
+        }
+    )
+
+
+def compile_point(model: Model, point: Point, board: Board) -> Design:
+    """The design that `build` makes of the point's model and options."""
+    options = Options(frac_bits=point.frac_bits, pipeline=point.pipeline, fold=point.fold)
+    return compile_model(model, board, options)
+
+
+def hardware_error(model: Model, frac_bits: int) -> float:
+    """RMSE, or share of wrong classes, of the integers that hardware gives for the model's rows."""
+    rows = model.evaluation
+    assert isinstance(rows, Evaluation)
+    fixed = quantise(model, frac_bits)
+    outputs = interpret(lower(model, fixed), codes(model, rows.inputs))
+    found = accuracy(model, fixed, rows, evaluate(model, rows.inputs).output, outputs)
+    return float(1.0 - found["accuracy_hw"] if model.is_classifier else found["rmse_hw"])
+
+
+def as_model(content: bytes) -> Model:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        path.write_bytes(content)
+        return read_model(path)
+
+
+def file_bytes(machine: Machine) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        model_file.save(machine, path)
+        return path.read_bytes()
+
+
+def named(machine: Machine, feature_names: tuple[str, ...], targets: tuple[str, ...]) -> Machine:
+    """The machine with the names of its data; a classifier's outputs are called as its classes."""
+    machine = replace(machine, feature_names=feature_names)
+    return machine if machine.classes is not None else replace(machine, target_names=targets)
+
+
+def _trained(task: Task, point: Point) -> Machine:
+    kind = estimators.SCMClassifier if task.classifier else estimators.SCMRegressor
+    learner = kind(
+        max_nodes=list(point.nodes),
+        layers=len(point.nodes),
+        activation=point.activation,
+        candidates=CANDIDATES,
+        encoder=point.encoder,
+        input_bits=point.input_bits,
+        inputs_per_node=point.inputs_per_node,
+        bias_range=point.bias_range,
+        random_state=task.seed,
+    )
+    learner.fit(task.x, task.y)
+    machine = named(learner.machine_, task.feature_names, task.target_names)
+    # Times differ from run to run; without them, the same point gives the same bytes.
+    machine.info.pop("timing", None)
+    return machine
+
+
+def _targets(task: Task, machine: Machine) -> NDArray:
+    if task.classifier:
+        return class_indices(machine, task.held_y)
+    return task.held_y.reshape(len(task.held_y), -1).astype(np.float64)
+
+
+def _hardware(design: Design) -> dict[str, Any]:
+    cost, plan = design.estimate, design.schedule
+    if not within(cost, design.board.device):
+        raise FitError(f"design must fit {design.board.device.name}, not need {cost.lut:,} LUT")
+    return {
+        "lut": cost.lut,
+        "ff": cost.ff,
+        "dsp": cost.dsp,
+        "bram": cost.bram36 if isinstance(cost, FoldCost) else 0,
+        "latency_cycles": plan.latency,
+        "latency_ns": plan.latency * plan.period_ns,
+        "initiation_interval": plan.initiation_interval,
+        "folded": design.fold is not None,
+    }
+
+
+def _since(start: float) -> float:
+    return round(time.monotonic() - start, 3)

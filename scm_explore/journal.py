@@ -1,0 +1,222 @@
+"""The journal of a search: one line of JSON for each thing done, the only thing that must last.
+
+The first line says what the search is of. Every other tells of a finished point, or of a synthesis.
+A line is written at once and forced to disk, after the model that it speaks of; a line cut short by
+a crash is dropped, and its point is done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scm_explore.evaluate import Outcome
+from scm_explore.front import Objectives, pareto_front
+from scm_explore.space import Point
+from scm_hw.errors import OptionError
+
+FORMAT = "scm-explore"
+FILE, MODELS = "journal.jsonl", "models"
+
+
+@dataclass
+class Record:
+    """A finished point: what was found by the cost model, and by synthesis if it has been run."""
+
+    point: Point
+    found: dict[str, Any]
+    synthesised: dict[str, Any] | None = None
+
+    @property
+    def buildable(self) -> bool:
+        return "error" not in self.found and "error" not in (self.synthesised or {})
+
+    @property
+    def objectives(self) -> Objectives:
+        cost = self.synthesised or self.found
+        return (self.found["error_held"], cost["lut"], self.found["latency_ns"])
+
+
+@dataclass
+class Journal:
+    """The finished points by number, in memory and in the folder."""
+
+    folder: Path
+    points: dict[int, Record] = field(default_factory=dict)
+    _file: int = -1
+
+    def add_point(self, number: int, point: Point, outcome: Outcome) -> None:
+        assert number not in self.points, f"point {number} must be done once"
+        if outcome.model is not None:
+            _write_atomically(self.model_path(number), outcome.model)
+        self._append({"point": number, "design": point.to_json(), "found": outcome.facts})
+        self.points[number] = Record(point, outcome.facts)
+
+    def add_synthesis(self, number: int, outcome: Outcome) -> None:
+        self._append({"synthesis": number, "found": outcome.facts})
+        self.points[number].synthesised = outcome.facts
+
+    def model_path(self, number: int) -> Path:
+        return self.folder / MODELS / f"p{number:04d}.npz"
+
+    def front(self, below: int | None = None, *, estimated: bool = False) -> list[int]:
+        """Numbers of the points on the front, of all or of those `below` a number.
+
+        With `estimated`, as the cost model alone has it: syntheses have no part in what is tried.
+        """
+        return pareto_front(
+            {
+                number: _estimated(record) if estimated else record.objectives
+                for number, record in self.points.items()
+                if (below is None or number < below)
+                and ("error" not in record.found if estimated else record.buildable)
+            }
+        )
+
+    def kept(self) -> int:
+        """Finished points in the file; an interrupt may come between it and `points`."""
+        lines = (self.folder / FILE).read_bytes().splitlines(keepends=True)
+        return sum(line.startswith(b'{"point"') and line.endswith(b"\n") for line in lines)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = (json.dumps(line) + "\n").encode()
+        try:
+            written = os.write(self._file, data)
+            os.fsync(self._file)
+        except OSError as error:
+            raise OptionError(
+                f"journal {self.folder / FILE} can't be written ({error.strerror}); make room, "
+                "then go on with --resume"
+            ) from None
+        if written != len(data):
+            raise OptionError(
+                f"journal {self.folder / FILE} can't be written (no space left); make room, "
+                "then go on with --resume"
+            )
+
+
+def _estimated(record: Record) -> Objectives:
+    found = record.found
+    return (found["error_held"], found["lut"], found["latency_ns"])
+
+
+def open_journal(folder: Path, about: dict[str, Any], *, resume: bool) -> Journal:
+    """A new journal, or the one that is there; `about` is what must be equal to go on."""
+    path = folder / FILE
+    _check_folder(folder, path, resume)
+    try:
+        (folder / MODELS).mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise OptionError(
+            f"output folder {folder} can't be written ({error.strerror}); choose another with --out"
+        ) from None
+    journal = Journal(folder, _file=file)
+    try:
+        _lock(file, folder)
+        header = {"format": FORMAT, "version": 1, **about}
+        lines = _read(file, path)
+        if lines:
+            _check_header(lines[0], header, folder)
+            _replay(journal, lines[1:])
+        else:
+            journal._append(header)
+    except BaseException:
+        journal.close()
+        raise
+    return journal
+
+
+def _check_folder(folder: Path, path: Path, resume: bool) -> None:
+    if resume and not path.exists():
+        raise OptionError(
+            f"folder {folder} must hold a search to resume, not no {FILE}; leave --resume out"
+        )
+    if not resume and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OptionError(
+            f"output {folder} must be new or empty; go on with --resume, or choose another "
+            "with --out"
+        )
+
+
+def _lock(file: int, folder: Path) -> None:
+    """One search at a time; the lock goes with the process."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise OptionError(
+            f"folder {folder} must not be searched into by two at once; wait for the other, or "
+            "choose another folder with --out"
+        ) from None
+
+
+def _read(file: int, path: Path) -> list[dict[str, Any]]:
+    """All whole lines; what a crash left of another is cut off."""
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) < len(data):
+        os.ftruncate(file, len(whole))
+    lines = []
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            lines.append(dict(json.loads(line)))
+        except (ValueError, TypeError):
+            raise OptionError(
+                f"line {number} of {path} must be JSON, not {line[:40]!r}; mend it, or start anew"
+            ) from None
+    return lines
+
+
+def _check_header(found: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    wanted = json.loads(json.dumps(wanted))
+    for key, value in wanted.items():
+        if found.get(key) != value:
+            raise OptionError(
+                f"{key} of the search in {folder} must be {found.get(key)!r} as it began, not "
+                f"{value!r}; say the same again, or choose another folder with --out"
+            )
+
+
+def _replay(journal: Journal, lines: list[dict[str, Any]]) -> None:
+    for number, line in enumerate(lines, start=2):
+        try:
+            if "point" in line:
+                record = Record(Point.from_json(line["design"]), line["found"])
+                journal.points[line["point"]] = record
+            else:
+                journal.points[line["synthesis"]].synthesised = line["found"]
+        except (KeyError, TypeError) as error:
+            raise OptionError(
+                f"line {number} of {journal.folder / FILE} must tell of a point, not lack {error}; "
+                "start anew with another --out"
+            ) from None
+    for number, record in journal.points.items():
+        if "error" not in record.found and not journal.model_path(number).exists():
+            raise OptionError(
+                f"model {journal.model_path(number)} must be where the journal left it; put it "
+                "back, or start anew with another --out"
+            )
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, path)
+    except OSError as error:
+        with contextlib.suppress(OSError, UnboundLocalError):
+            os.unlink(file.name)
+        raise OptionError(
+            f"model {path} can't be written ({error.strerror}); make room, then go on with --resume"
+        ) from None

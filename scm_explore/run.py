@@ -1,0 +1,154 @@
+"""What `explore` does: read and split the rows, search, write."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scm_explore.command import DEFAULT_SECONDS
+from scm_explore.console import FrontView, show_front
+from scm_explore.evaluate import Task
+from scm_explore.explore import Limits, explore
+from scm_explore.journal import Journal, open_journal
+from scm_explore.pools import local_or_cluster
+from scm_explore.results import FOLDER, Test, write_results
+from scm_explore.space import Space
+from scm_hw import boards
+from scm_hw.boards import Board
+from scm_hw.errors import OptionError
+from scm_train import cli_data
+from scm_train.errors import ScmTrainError
+from scm_train.model_file import MAX_EVALUATION_ROWS
+
+DEFAULT_OUT = Path("explore_out")
+# Of the rows that are not for the test, those to choose by.
+HELD_OUT = 0.2
+FEWEST_HELD_OUT = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The data in three parts: to train on, to choose by, and to test on once at the end."""
+
+    data: cli_data.Data
+    train: Any
+    held_out: Any
+    test: Any
+
+    def task(self, board: str, seed: int) -> Task:
+        x, y = self.data.rows.X, self.data.rows.y
+        return Task(
+            x=x[self.train],
+            y=y[self.train],
+            held_x=x[self.held_out],
+            held_y=y[self.held_out],
+            classifier=self.data.task == "classification",
+            feature_names=self.data.rows.feature_names,
+            target_names=self.data.rows.target_names,
+            board=board,
+            seed=seed,
+        )
+
+    def tested(self) -> Test:
+        return Test(self.data.rows.X[self.test], self.data.rows.y[self.test])
+
+    def digest(self) -> str:
+        """Of everything that the rows and their split are."""
+        x, y = self.data.rows.X, self.data.rows.y
+        parts = [x.tobytes(), json.dumps(y.tolist()).encode()]
+        parts += [np.asarray(part).tobytes() for part in (self.train, self.held_out, self.test)]
+        parts.append(json.dumps([self.data.rows.feature_names, self.data.task]).encode())
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def run(args: argparse.Namespace) -> None:
+    board = boards.get(args.board)
+    try:
+        rows = split_rows(args)
+    except ScmTrainError as error:
+        raise OptionError(str(error)) from None
+    about = _about(args, rows, board)
+    folder = args.out if args.out is not None else DEFAULT_OUT / about["name"]
+    limits = Limits(args.points, _seconds(args), not args.no_synth)
+    journal = open_journal(folder, _same(about), resume=args.resume)
+    try:
+        result = _searched(args, rows, about, limits, journal)
+    except KeyboardInterrupt:
+        kept = f"{journal.kept():,} finished designs are kept in {folder}"
+        raise KeyboardInterrupt(f"{kept}; go on with --resume") from None
+    finally:
+        journal.close()
+    if args.json:
+        print(json.dumps(result))
+    else:
+        show_front(result, str(folder / FOLDER))
+
+
+def _searched(
+    args: argparse.Namespace, rows: Rows, about: dict[str, Any], limits: Limits, journal: Journal
+) -> dict[str, Any]:
+    view = FrontView(journal, about["score"], args.quiet or args.json, limits.seconds)
+    space = Space(rows.data.rows.X.shape[1], args.max_nodes)
+    jobs = args.jobs or len(os.sched_getaffinity(0))
+    with local_or_cluster(jobs, args.scheduler) as pool, view.running():
+        explore(rows.task(args.board, args.seed), space, limits, journal, pool, view.tell)
+    return write_results(journal, about, rows.tested())
+
+
+def split_rows(args: argparse.Namespace) -> Rows:
+    """Test rows as `fit` has them, then rows to choose by from what is left."""
+    data = cli_data.read(args)
+    rest, test = cli_data.split(data, args.test_fraction, args.seed)
+    random = np.random.default_rng([args.seed, 1])
+    train, held_out = cli_data.held_back(data.rows.y[rest], data.task, HELD_OUT, random)
+    if min(len(held_out), len(test)) < FEWEST_HELD_OUT:
+        raise OptionError(
+            f"rows to choose by and to test on must be at least {FEWEST_HELD_OUT} each, not "
+            f"{len(held_out)} and {len(test)}; gather more data"
+        )
+    y = data.rows.y[rest[train]]
+    if data.task == "regression" and (y == y[0]).all(axis=0).any():
+        raise OptionError(f"targets must vary in the {len(y)} training rows; gather more data")
+    return Rows(data, rest[train], _bounded(rest[held_out]), _bounded(test))
+
+
+def _bounded(rows: Any) -> Any:
+    """As many as a model file can carry, evenly spread."""
+    return rows[:: -(-len(rows) // MAX_EVALUATION_ROWS)]
+
+
+def _seconds(args: argparse.Namespace) -> float | None:
+    return DEFAULT_SECONDS if args.budget is None and args.points is None else args.budget
+
+
+def _about(args: argparse.Namespace, rows: Rows, board: Board) -> dict[str, Any]:
+    data = rows.data
+    return {
+        "name": re.sub(r"[^A-Za-z0-9._-]+", "_", data.name).strip("._-") or "data",
+        "board": board.name,
+        "part": board.part,
+        "score": "accuracy" if data.task == "classification" else "rmse",
+        "data": {key: data.about[key] for key in ("name", "target")},
+        "rows": {
+            "train": len(rows.train),
+            "held_out": len(rows.held_out),
+            "test": len(rows.test),
+        },
+        "rows_sha256": rows.digest(),
+        "seed": args.seed,
+        "max_nodes": args.max_nodes,
+    }
+
+
+def _same(about: dict[str, Any]) -> dict[str, Any]:
+    """What a search that goes on must agree in; another version would find other points."""
+    return {**about, "scm-hw": version("scm-hw")}

@@ -1,0 +1,128 @@
+"""What a design can be: every choice that the search makes, and how one choice leads to others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+FEWEST_NODES = 4
+# Each number of nodes is about so much larger than the one before.
+LADDER = 1.4
+MOST_LAYERS = 3
+
+Choice = Any
+
+
+@dataclass(frozen=True)
+class Point:
+    """A design: how its model is trained, and how it is compiled."""
+
+    encoder: str
+    input_bits: int
+    nodes: tuple[int, ...]
+    activation: str
+    inputs_per_node: tuple[int, ...] | None
+    bias_range: str | tuple[float, float]
+    frac_bits: int
+    pipeline: str
+    fold: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> Point:
+        """The reverse; JSON has no tuples."""
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in record.items()})
+
+
+@dataclass(frozen=True)
+class Space:
+    """All points for data of so many features, with at most `max_nodes` nodes in a layer."""
+
+    features: int
+    max_nodes: int
+
+    @cached_property
+    def choices(self) -> dict[str, tuple[Choice, ...]]:
+        """Values of each field; those named twice are drawn twice as often."""
+        several = [(1, 2), (1, 2, 3), (2,), (3,), None, (1,)]
+        return {
+            "encoder": (
+                *(f"thermometer:{n}" for n in (7, 15, 31, 63)),
+                *(f"thermometer:{n}:quantile" for n in (7, 15, 31)),
+                *(f"{kind}:{n}" for kind in ("binary", "gray") for n in (3, 5)),
+                "none",
+            ),
+            "input_bits": (8, 10, 12),
+            "activation": ("sign", "step"),
+            "inputs_per_node": tuple(
+                one for one in several if one is None or max(one) <= self.features
+            ),
+            # The paper's range is next to nothing on coded bits; wider ones are for nodes of many.
+            "bias_range": ("auto", "auto", "paper", (-4.0, 4.0), (-16.0, 16.0)),
+            "frac_bits": tuple(range(6, 15)),
+            "pipeline": ("balanced", "min-latency", "max-clock"),
+            "fold": (*("auto",) * 5, "1x8", "2x16", "4x16", "8x32", "16x64"),
+        }
+
+    @cached_property
+    def ladder(self) -> tuple[int, ...]:
+        """Numbers of nodes, in steps of like ratio up to the most."""
+        steps, nodes = [], float(min(FEWEST_NODES, self.max_nodes))
+        while nodes < self.max_nodes:
+            steps.append(round(nodes))
+            nodes *= LADDER
+        return tuple(dict.fromkeys([*steps, self.max_nodes]))
+
+    def default(self) -> Point:
+        """What `fit` and `build` do untold."""
+        sizes = (1, 2, 3)[: self.features]
+        nodes = min(60, self.max_nodes)
+        return Point("thermometer:31", 12, (nodes,), "sign", sizes, "auto", 12, "balanced", "auto")
+
+    def random(self, rng: np.random.Generator) -> Point:
+        drawn = {name: _one(rng, values) for name, values in self.choices.items()}
+        return Point(nodes=self._nodes(rng), **drawn)
+
+    def mutated(self, rng: np.random.Generator, point: Point) -> Point:
+        """The point with one or two of its choices made anew."""
+        for name in rng.choice(_FIELDS, rng.integers(1, 3), replace=False):
+            if name == "nodes":
+                point = replace(point, nodes=self._near(rng, point.nodes))
+            else:
+                point = replace(point, **{str(name): _one(rng, self.choices[str(name)])})
+        return point
+
+    def crossed(self, rng: np.random.Generator, one: Point, other: Point) -> Point:
+        """Every choice from one of two points."""
+        heads = rng.integers(0, 2, len(_FIELDS))
+        taken = {
+            name: getattr(other if head else one, name)
+            for name, head in zip(_FIELDS, heads, strict=True)
+        }
+        return Point(**taken)
+
+    def _nodes(self, rng: np.random.Generator) -> tuple[int, ...]:
+        layers = _one(rng, (1, 1, 1, 2, 2, MOST_LAYERS))
+        return tuple(_one(rng, self.ladder) for _ in range(layers))
+
+    def _near(self, rng: np.random.Generator, nodes: tuple[int, ...]) -> tuple[int, ...]:
+        """A few nodes more or fewer in one layer; now and then other layers altogether."""
+        if rng.random() < 0.25:
+            return self._nodes(rng)
+        layer = int(rng.integers(len(nodes)))
+        at = int(np.searchsorted(self.ladder, nodes[layer]))
+        step = int(_one(rng, (-2, -1, 1, 2)))
+        moved = self.ladder[min(max(at + step, 0), len(self.ladder) - 1)]
+        return (*nodes[:layer], moved, *nodes[layer + 1 :])
+
+
+_FIELDS = [field.name for field in fields(Point)]
+
+
+def _one(rng: np.random.Generator, values: tuple[Choice, ...]) -> Choice:
+    return values[int(rng.integers(len(values)))]

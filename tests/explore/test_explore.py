@@ -1,0 +1,255 @@
+"""The search as a user runs it: found, stopped, gone on with, repeated, and honest."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scm_explore.explore import Limits, explore
+from scm_explore.journal import FILE, open_journal
+from scm_explore.pools import LocalPool
+from scm_explore.results import write_results
+from scm_explore.run import _bounded, split_rows
+from scm_explore.space import Space
+from scm_hw.__main__ import main
+from scm_train.model_file import MAX_EVALUATION_ROWS
+from tests.explore.searches import (
+    QUICK,
+    arguments,
+    front_of,
+    journal_lines,
+    labels_csv,
+    plant_csv,
+    points_of,
+)
+from tests.hw.commands import command, contents
+from tests.pages import parsed
+
+# More than a batch, so that one follows from another.
+POINTS = "19"
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The search that others are compared with, by one process, in the order of its points."""
+    folder = tmp_path_factory.mktemp("search")
+    data = plant_csv(folder / "plant.csv")
+    words = ["explore", data, "--target", "force", "--points", POINTS, *QUICK, "--jobs", "1"]
+    assert main([*map(str, words), "--out", str(folder / "out")]) == 0
+    return folder
+
+
+def test_the_front_is_written(searched: Path) -> None:
+    folder = searched / "out" / "front"
+    result = front_of(searched / "out")
+    assert result["points"] == int(POINTS) and result["front"]
+    names = {row["model"] for row in result["front"]}
+    assert {p.name for p in folder.iterdir()} == names | {"front.json", "front.csv", "front.html"}
+    with (folder / "front.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    for line, row in zip(lines, result["front"], strict=True):
+        assert float(line["held_out_rmse"]) == row["held_out_rmse"]
+        assert line["encoder"] == row["design"]["encoder"]
+        assert row["lut_source"] == "estimate"
+    errors = [row["held_out_rmse"] for row in result["front"]]
+    assert errors == sorted(errors)
+
+
+def test_the_page_is_complete_in_itself(searched: Path) -> None:
+    folder = searched / "out" / "front"
+    root = parsed((folder / "front.html").read_text(encoding="utf-8"))
+    files = {str(a.attributes["href"]) for a in root.all("a")}
+    linked = {name for name in files if not name.startswith("#")}
+    assert linked == {p.name for p in folder.iterdir()} - {"front.html"}
+    assert not root.all("script", "img", "iframe")
+    (table,) = [t for t in root.all("table") if "most accurate first" in t.text()]
+    shown = [[cell.text() for cell in row.children] for row in table.all("tr")[1:]]
+    wanted = [
+        [f"p{r['point']:04d}", f"{r['held_out_rmse']:.6f}", f"{r['test_rmse']:.6f}"]
+        for r in front_of(searched / "out")["front"]
+    ]
+    assert [row[:3] for row in shown] == wanted
+    assert len([s for s in root.all("svg") if s.attributes.get("role") == "img"]) == 2
+
+
+def test_two_processes_stopped_and_gone_on_with_find_the_same(searched: Path) -> None:
+    out = searched / "stopped"
+    words = ["explore", searched / "plant.csv", "--target", "force", *QUICK, "--points", POINTS]
+    words += ["--jobs", "2", "--out", out]
+    process = subprocess.Popen(
+        command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and _lines(out) < 4:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    kept = len(points_of(out))
+    assert 3 <= kept < int(POINTS)
+    line = f"interrupted: {kept} finished designs are kept in {out}; go on with --resume\n"
+    assert (process.returncode, stdout, stderr) == (130, "", line)
+    done = subprocess.run(
+        command(*words, "--resume"), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert points_of(out) == points_of(searched / "out")
+    assert contents(out / "front") == contents(searched / "out" / "front")
+
+
+def _lines(folder: Path) -> int:
+    path = folder / FILE
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_a_finished_search_goes_on_to_more_points(searched: Path, tmp_path: Path) -> None:
+    words = ["explore", str(searched / "plant.csv"), "--target", "force", *QUICK, "--jobs", "1"]
+    words += ["--out", str(tmp_path / "out")]
+    assert main([*words, "--points", "2"]) == 0
+    assert main([*words, "--points", "5", "--resume"]) == 0
+    first = {n: p for n, p in points_of(searched / "out").items() if n < 5}
+    assert points_of(tmp_path / "out") == first
+
+
+def test_test_rows_have_no_part_in_any_choice(searched: Path, tmp_path: Path) -> None:
+    """With other targets in the test rows, all is found as before but the score on them."""
+    rows = split_rows(arguments(searched / "plant.csv", "--target", "force"))
+    lines = (searched / "plant.csv").read_text().splitlines()
+    for row in rows.test:
+        fields = lines[row + 1].split(",")
+        lines[row + 1] = ",".join([*fields[:-1], "7.5"])
+    changed = tmp_path / "plant.csv"
+    changed.write_text("\n".join(lines) + "\n")
+    words = ["explore", changed, "--target", "force", "--points", POINTS, *QUICK, "--jobs", "1"]
+    assert main([*map(str, words), "--out", str(tmp_path / "out")]) == 0
+    assert points_of(tmp_path / "out") == points_of(searched / "out")
+    pairs = zip(
+        front_of(tmp_path / "out")["front"], front_of(searched / "out")["front"], strict=True
+    )
+    for new, old in pairs:
+        assert new["held_out_rmse"] == old["held_out_rmse"]
+        assert new["test_rmse"] != old["test_rmse"]
+
+
+def test_the_three_parts_of_the_rows_are_apart(searched: Path) -> None:
+    rows = split_rows(arguments(searched / "plant.csv", "--target", "force"))
+    parts = [set(map(int, part)) for part in (rows.train, rows.held_out, rows.test)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 120
+    task = rows.task("arty-a7", 0)
+    assert len(task.x) == len(parts[0]) and len(task.held_x) == len(parts[1])
+
+
+def test_a_design_of_the_front_builds_to_what_the_table_says(
+    searched: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Synthesis included: the smallest design, on a front of its own."""
+    args = arguments(searched / "plant.csv", "--target", "force", "--max-nodes", "5")
+    rows = split_rows(args)
+    about = front_of(searched / "out")
+    about = {k: about[k] for k in ("name", "board", "part", "score", "data", "rows", "seed")}
+    journal = open_journal(tmp_path / "out", about, resume=False)
+    told: list[str] = []
+    explore(
+        rows.task("arty-a7", 0),
+        Space(3, 5),
+        Limits(points=1),
+        journal,
+        LocalPool(1),
+        lambda step, done, total: told.append(f"{step} {done}/{total}"),
+    )
+    (row,) = write_results(journal, about | {"max_nodes": 5}, rows.tested())["front"]
+    journal.close()
+    assert told[-1] == "synthesising the front 1/1"
+    assert row["lut_source"] == "yosys"
+    monkeypatch.chdir(tmp_path / "out" / "front")
+    words = shlex.split(row["build"])
+    assert words[:3] == ["python", "-m", "scm_hw"]
+    assert main([*words[3:], "--no-sim", "--json", "--out", str(tmp_path / "built")]) == 0
+    report = json.loads(capsys.readouterr().out)
+    used = report["resources"]
+    assert used["lut"] + used["lutram"] + used["srl"] == row["lut"]
+    assert used["estimate"]["lut"] == row["lut_estimate"]
+    assert report["latency_cycles"] == row["latency_cycles"]
+    assert report["rmse_hw"] == row["test_rmse"]
+    assert report["name"] == "plant_p0000"
+
+
+def test_classifiers_are_chosen_by_accuracy(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    words = ["explore", labels_csv(tmp_path / "grades.csv"), "--target", "grade", "--points", "5"]
+    words += [*QUICK, "--jobs", "1", "--json", "--out", tmp_path / "out"]
+    assert main([str(word) for word in words]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result == front_of(tmp_path / "out")
+    assert result["score"] == "accuracy"
+    scores = [row["held_out_accuracy"] for row in result["front"]]
+    assert scores == sorted(scores, reverse=True) and scores[0] > 0.8
+    assert all(0 <= row["test_accuracy"] <= 1 for row in result["front"])
+
+
+def test_a_budget_ends_the_search(searched: Path, tmp_path: Path) -> None:
+    words = ["explore", str(searched / "plant.csv"), "--target", "force", *QUICK, "--jobs", "1"]
+    assert main([*words, "--budget", "1s", "--out", str(tmp_path / "out")]) == 0
+    assert len(points_of(tmp_path / "out")) > 0
+    assert front_of(tmp_path / "out")["front"]
+
+
+def test_points_that_cannot_be_built_are_told_and_left_out(searched: Path) -> None:
+    found = points_of(searched / "out")
+    failed = {n for n, p in found.items() if "error" in p["found"]}
+    assert failed, "the search must meet one, or this shows nothing"
+    assert not failed & {row["point"] for row in front_of(searched / "out")["front"]}
+    assert front_of(searched / "out")["buildable"] == len(found) - len(failed)
+
+
+BAD = {
+    "no data": ([], "fit must be given a data file or --dataset, and not both"),
+    "no target": (["plant.csv"], "--target must name the column to learn"),
+    "no file": (["none.csv", "--target", "y"], "none.csv"),
+    "bad column": (["plant.csv", "--target", "y"], "column 'y' must be in plant.csv"),
+    "bad board": (["plant.csv", "--target", "force", "--board", "arty"], "board must be one of"),
+    "bad budget": (["plant.csv", "--target", "force", "--budget", "soon"], "must be a time such"),
+    "no budget": (["plant.csv", "--target", "force", "--budget", "0"], "must be a time such"),
+    "bad points": (["plant.csv", "--target", "force", "--points", "0"], "whole number from 1 up"),
+    "bad seed": (["plant.csv", "--target", "force", "--seed", "-1"], "2\\*\\*32"),
+    "few rows": (["few.csv", "--target", "force"], "must be at least 5 each"),
+    "nothing there": (["plant.csv", "--target", "force", "--resume"], "must hold a search to res"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plant_csv(tmp_path / "plant.csv")
+    plant_csv(tmp_path / "few.csv", rows=14)
+    before = contents(tmp_path)
+    words, message = BAD[case]
+    assert main(["explore", *words, "--out", "out"]) == 2
+    streams = capsys.readouterr()
+    assert re.fullmatch(rf"error: .*{message}.*\n", streams.err) and not streams.out
+    assert contents(tmp_path) == before
+
+
+def test_another_seed_finds_other_designs(searched: Path, tmp_path: Path) -> None:
+    words = ["explore", str(searched / "plant.csv"), "--target", "force", *QUICK, "--jobs", "1"]
+    words += ["--points", "3", "--seed", "1", "--out", str(tmp_path / "out")]
+    assert main(words) == 0
+    assert points_of(tmp_path / "out")[1] != points_of(searched / "out")[1]
+    assert journal_lines(tmp_path / "out")[0]["seed"] == 1
+
+
+def test_large_parts_are_thinned_to_what_a_model_file_carries() -> None:
+    for count in (10, MAX_EVALUATION_ROWS, MAX_EVALUATION_ROWS + 1, 10**5):
+        kept = _bounded(np.arange(count))
+        assert min(count, MAX_EVALUATION_ROWS // 2) <= len(kept) <= MAX_EVALUATION_ROWS
