@@ -16,7 +16,7 @@ from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import FitError, ScmError
-from scm_hw.fold import FoldCost, within
+from scm_hw.fold import within
 from scm_hw.interp import interpret
 from scm_hw.load import Evaluation, Model, codes, evaluate, lower, quantise, read_model
 from scm_hw.report.accuracy import accuracy
@@ -158,7 +158,7 @@ def _hardware(design: Design) -> dict[str, Any]:
         "lut": cost.lut,
         "ff": cost.ff,
         "dsp": cost.dsp,
-        "bram": cost.bram36 if isinstance(cost, FoldCost) else 0,
+        "bram": cost.bram36,
         "latency_cycles": plan.latency,
         "latency_ns": plan.latency * plan.period_ns,
         "initiation_interval": plan.initiation_interval,
