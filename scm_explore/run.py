@@ -19,7 +19,7 @@ from scm_explore.console import FrontView, show_front
 from scm_explore.evaluate import Task
 from scm_explore.explore import Limits, explore
 from scm_explore.journal import Journal, open_journal
-from scm_explore.pools import local_or_cluster
+from scm_explore.pools import Pool, local_or_cluster
 from scm_explore.results import FOLDER, Test, write_results
 from scm_explore.space import Space
 from scm_hw import boards
@@ -79,14 +79,17 @@ def run(args: argparse.Namespace) -> None:
     about = _about(args, rows, board)
     folder = args.out if args.out is not None else DEFAULT_OUT / about["name"]
     limits = Limits(args.points, _seconds(args), not args.no_synth)
-    journal = open_journal(folder, _same(about), resume=args.resume)
-    try:
-        result = _searched(args, rows, about, limits, journal)
-    except KeyboardInterrupt:
-        kept = f"{journal.kept():,} finished designs are kept in {folder}"
-        raise KeyboardInterrupt(f"{kept}; go on with --resume") from None
-    finally:
-        journal.close()
+    jobs = args.jobs or len(os.sched_getaffinity(0))
+    # A cluster that is not there is told before anything is written.
+    with local_or_cluster(jobs, args.scheduler) as pool:
+        journal = open_journal(folder, _same(about), resume=args.resume)
+        try:
+            result = _searched(args, rows, about, limits, journal, pool)
+        except KeyboardInterrupt:
+            kept = f"{journal.kept():,} finished designs are kept in {folder}"
+            raise KeyboardInterrupt(f"{kept}; go on with --resume") from None
+        finally:
+            journal.close()
     if args.json:
         print(json.dumps(result))
     else:
@@ -94,12 +97,16 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _searched(
-    args: argparse.Namespace, rows: Rows, about: dict[str, Any], limits: Limits, journal: Journal
+    args: argparse.Namespace,
+    rows: Rows,
+    about: dict[str, Any],
+    limits: Limits,
+    journal: Journal,
+    pool: Pool,
 ) -> dict[str, Any]:
     view = FrontView(journal, about["score"], args.quiet or args.json, limits.seconds)
     space = Space(rows.data.rows.X.shape[1], args.max_nodes)
-    jobs = args.jobs or len(os.sched_getaffinity(0))
-    with local_or_cluster(jobs, args.scheduler) as pool, view.running():
+    with view.running():
         explore(rows.task(args.board, args.seed), space, limits, journal, pool, view.tell)
     return write_results(journal, about, rows.tested())
 
