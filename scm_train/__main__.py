@@ -1,4 +1,4 @@
-"""The command line: ``python -m scm_train fit|evaluate|predict|info|datasets``."""
+"""The command line: ``python -m scm_train fit|evaluate|predict|info|plot|datasets``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _COMMANDS = {
     "evaluate": cli_models.evaluate,
     "predict": cli_models.predict,
     "info": cli_models.info,
+    "plot": cli_models.plot,
     "datasets": cli_models.list_datasets,
 }
 

@@ -19,6 +19,7 @@ from scm_train.cli_output import described, print_result
 from scm_train.errors import DataError, ModelFileError
 from scm_train.machine import Machine
 from scm_train.scores import class_indices, score
+from scm_train.trials import best_trial, summary
 
 __all__ = ["fit"]
 
@@ -34,19 +35,44 @@ def fit(args: argparse.Namespace) -> None:
     if not args.quiet:
         _warn_of_constant(data.rows.constant_features)
     train, test = split(data, args.test_fraction, args.seed)
-    learner = _learner(args, data)
     y = data.rows.y[train]
     if (y == y[0]).all(axis=0).any():
         raise DataError(
             f"targets must vary in the {len(y)} training rows, not be constant; "
             "lower --test-fraction or gather more data"
         )
-    learner.fit(data.rows.X[train], y)
-    machine = _finished(learner.machine_, data, train, test, args)
+    machines, timings = [], []
+    for trial in range(args.trials):
+        learner = _learner(args, data, trial)
+        learner.fit(data.rows.X[train], y)
+        machines.append(_finished(learner.machine_, data, train, test, args))
+        timings.append(learner.machine_.info["timing"])
+        if args.trials > 1:
+            _tell_trial(machines[-1], trial, args)
+    best = best_trial(machines)
+    result: dict[str, Any] = {"timing": timings[best]}
+    if args.trials > 1:
+        result["trials"] = summary(machines)
+    machine = _numbered(machines[best], best, args.trials)
     model_file.save(machine, args.out)
     if not args.quiet:
-        timing = learner.machine_.info["timing"]
-        print_result({"model": str(args.out), **described(machine), "timing": timing}, args.json)
+        print_result({"model": str(args.out), **described(machine), **result}, args.json)
+
+
+def _tell_trial(machine: Machine, trial: int, args: argparse.Namespace) -> None:
+    if sys.stderr.isatty() and not args.quiet:
+        scores = machine.info["scores"]
+        shown = {key: scores[key] for key in ("train_rmse", "validation_rmse") if key in scores}
+        words = ", ".join(f"{key.replace('_', ' ')} {value:.6f}" for key, value in shown.items())
+        print(f"  trial {trial + 1} of {args.trials}: {words}", file=sys.stderr)
+
+
+def _numbered(machine: Machine, trial: int, trials: int) -> Machine:
+    """The machine with its number among several runs, by which it can be made again."""
+    if trials == 1:
+        return machine
+    settings = machine.info["settings"] | {"trials": trials, "trial": trial}
+    return replace(machine, info=machine.info | {"settings": settings})
 
 
 def _warn_of_constant(names: Sequence[str]) -> None:
@@ -67,7 +93,7 @@ def _check_out(path: Path) -> None:
 # -------------------------------------------------------------------------------------- learner
 
 
-def _learner(args: argparse.Namespace, data: Data) -> estimators.Learner:
+def _learner(args: argparse.Namespace, data: Data, trial: int) -> estimators.Learner:
     suffix = "Classifier" if data.task == "classification" else "Regressor"
     cls = getattr(estimators, f"{args.algorithm}{suffix}")
     known = cls().get_params(deep=False)
@@ -75,7 +101,9 @@ def _learner(args: argparse.Namespace, data: Data) -> estimators.Learner:
     parameters = DEFAULTS | (estimators.paper_settings() if args.paper else {}) | given
     parameters.setdefault("layers", _longest([parameters.get(key) for key in _PER_LAYER]))
     parameters["mechanism"] = fit_mechanism(args, data.rows.feature_names, data.mechanism)
-    return cls(**parameters, random_state=args.seed, verbose=not args.quiet)
+    # Each trial has a seed of its own; the split of the rows is the same for all.
+    seed = (args.seed + trial) % 2**32
+    return cls(**parameters, random_state=seed, verbose=not args.quiet)
 
 
 def _longest(values: list[Any]) -> int:

@@ -1,4 +1,4 @@
-"""`scm_train evaluate`, `predict`, `info` and `datasets`."""
+"""`scm_train evaluate`, `predict`, `info`, `plot` and `datasets`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scm_train.machine import Machine
 from scm_train.scores import class_indices, score
 from scm_train.tables import read_features, read_rows
 
-__all__ = ["evaluate", "info", "list_datasets", "predict"]
+__all__ = ["evaluate", "info", "list_datasets", "plot", "predict"]
 
 
 def info(args: argparse.Namespace) -> None:
@@ -60,6 +60,17 @@ def predict(args: argparse.Namespace) -> None:
         print_result({"columns": header, "predictions": lines}, as_json=True)
     else:
         _write_csv(sys.stdout, header, lines)
+
+
+def plot(args: argparse.Namespace) -> None:
+    """Draw a model's training and its predictions."""
+    machine = model_file.load(args.model)
+    # The plotting library takes a while to import, and only this command needs it.
+    from scm_train.plot import save_figure
+
+    out = Path(args.out) if args.out is not None else Path(args.model).with_suffix(".png")
+    panels = save_figure(machine, out)
+    print_result({"model": args.model, "figure": str(out), "panels": panels}, args.json)
 
 
 def list_datasets(args: argparse.Namespace) -> None:

@@ -15,6 +15,9 @@ from scm_train.storage import storage
 
 __all__ = ["described", "print_result"]
 
+#: Characters of the longest bar of a histogram.
+BAR = 30
+
 
 def described(machine: Machine) -> dict[str, Any]:
     """A machine's shape, formats, scores, storage and readiness for hardware."""
@@ -85,8 +88,23 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
         return
     width = max(map(len, result))
     for key, value in result.items():
-        if value is not None:
+        if key == "trials":
+            _print_trials(value, width)
+        elif value is not None:
             print(f"{key.replace('_', ' '):{width}}  {_text(key, value)}")
+
+
+def _print_trials(trials: Mapping[str, Any], width: int) -> None:
+    """Scores of several runs, and a histogram of the nodes of each layer."""
+    print(f"{'trials':{width}}  {trials['count']}, of which number {trials['best'] + 1} is kept")
+    for name, spread in trials["scores"].items():
+        print(f"{'':{width}}  {name.replace('_', ' ')} {spread['mean']:.6g} +- {spread['std']:.2g}")
+    for number, histogram in enumerate(trials["nodes_per_layer"], start=1):
+        print(f"{'':{width}}  nodes of layer {number}:")
+        most = max(histogram.values())
+        for nodes, runs in histogram.items():
+            bar = "#" * -(-BAR * runs // most)
+            print(f"{'':{width}}  {nodes:>6} {bar} {runs}")
 
 
 def _text(key: str, value: Any) -> str:

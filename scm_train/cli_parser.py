@@ -12,7 +12,7 @@ from scm_train.suggestions import did_you_mean
 
 __all__ = ["build_parser"]
 
-COMMANDS = ("fit", "evaluate", "predict", "info", "datasets")
+COMMANDS = ("fit", "evaluate", "predict", "info", "plot", "datasets")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -36,6 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="say what is in a model file")
     info.add_argument("model", help="model file (.npz)")
     _add_output(info)
+    _add_plot(commands)
     _add_output(commands.add_parser("datasets", help="list the data sets that have a name"))
     return parser
 
@@ -58,6 +59,12 @@ def _add_fit(commands: Any) -> None:
     _add_data_flags(fit)
     _add_learner_flags(fit)
     _add_mechanism_flags(fit)
+    fit.add_argument(
+        "--trials",
+        type=count,
+        default=1,
+        help="independent runs, with seeds from --seed up; the best on validation rows is kept",
+    )
     fit.add_argument("--name", default=None, help="what builds of the model are called")
     fit.add_argument(
         "--no-eval-rows",
@@ -181,6 +188,13 @@ def _add_predict(commands: Any) -> None:
     _add_output(predict)
 
 
+def _add_plot(commands: Any) -> None:
+    plot = commands.add_parser("plot", help="draw how a model was trained, and how well it does")
+    plot.add_argument("model", help="model file (.npz)")
+    plot.add_argument("--out", help="PNG, SVG or PDF file to write (the model's name, .png)")
+    _add_output(plot)
+
+
 def _add_given_mechanism(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mechanism", help="module:function of a model with an external mechanism")
     parser.add_argument(
@@ -244,6 +258,14 @@ def seed(text: str) -> int:
     number = whole(text)
     if not 0 <= number < 2**32:
         raise argparse.ArgumentTypeError(f"must be from 0 to 2**32 - 1, not {text!r}")
+    return number
+
+
+def count(text: str) -> int:
+    """A number of things, of which there is at least one."""
+    number = whole(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, not {text!r}")
     return number
 
 
