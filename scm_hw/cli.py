@@ -8,18 +8,22 @@ import json
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from scm_hw import boards
+from scm_hw.boards import Board
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, parse_simulators, simulate
-from scm_hw.console import Progress, show_boards, show_build, show_steps
+from scm_hw.console import Progress, show_boards, show_build, show_comparison, show_steps
 from scm_hw.design import Design, Options
 from scm_hw.emit import INTERFACES
 from scm_hw.errors import OptionError
 from scm_hw.explain import explain
+from scm_hw.folders import write_file
+from scm_hw.ir import as_json
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import PASSES
+from scm_hw.report.compare import comparison_page, read_reports
 from scm_hw.rows import check_rows, read_csv
 from scm_hw.schedule import MODES
 
@@ -43,6 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_build(commands.add_parser("build", help="model file to a checked design in rtl_out/"))
     _add_sim(commands.add_parser("sim", help="run a model's core in one simulator"))
     _add_show(commands.add_parser("show", help="print the integer program of a model"))
+    _add_report(commands.add_parser("report", help="compare builds side by side"))
     listing = commands.add_parser("boards", help="list the boards with their resources")
     listing.add_argument("--json", action="store_true", help="as JSON")
     listing.set_defaults(run=_boards)
@@ -129,6 +134,13 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_show)
 
 
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("builds", type=Path, nargs="+", metavar="DIR", help="folders of builds")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write them as a page (.html)")
+    parser.add_argument("--json", action="store_true", help="their reports as JSON on stdout")
+    parser.set_defaults(run=_report)
+
+
 def _options(args: argparse.Namespace) -> Options:
     return Options(
         tolerance=args.tolerance,
@@ -155,11 +167,17 @@ def _build(args: argparse.Namespace) -> None:
     with progress.running():
         done = build(args.model, board, _options(args), how, progress.tell)
     if args.json:
-        print(json.dumps({"folder": str(done.folder), **done.report}))
+        steps = {"passes": _steps(args, board)} if args.explain else {}
+        print(json.dumps({"folder": str(done.folder), **done.report, **steps}))
     else:
         show_build(done)
         if args.explain:
             _explain(load_design(args.model, board, _options(args)))
+
+
+def _steps(args: argparse.Namespace, board: Board) -> list[dict[str, Any]]:
+    design = load_design(args.model, board, _options(args))
+    return [] if design.fold is not None else [dataclasses.asdict(s) for s in explain(design)]
 
 
 def _explain(design: Design) -> None:
@@ -214,7 +232,17 @@ def _show(args: argparse.Namespace) -> None:
         program = apply(program)
         if apply.__name__ == args.after:
             break
-    print(program)
+    print(json.dumps(as_json(program)) if args.json else program)
+
+
+def _report(args: argparse.Namespace) -> None:
+    reports = read_reports(args.builds)
+    if args.out is not None:
+        write_file(args.out, comparison_page(reports))
+    if args.json:
+        print(json.dumps(reports))
+    else:
+        show_comparison(reports)
 
 
 def _boards(args: argparse.Namespace) -> None:

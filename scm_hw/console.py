@@ -15,6 +15,7 @@ from rich.table import Table
 from scm_hw.boards import Board
 from scm_hw.build import Build
 from scm_hw.explain import Step
+from scm_hw.report.compare import lines
 from scm_hw.report.paper import paper_rows
 
 
@@ -146,6 +147,13 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
         ("the same to look at, in a browser", "report.html"),
     ]
     return [(what, name) for what, name in known if (build.folder / name).exists()]
+
+
+def show_comparison(reports: list[dict[str, Any]]) -> None:
+    table = Table("", *(str(report["name"]) for report in reports))
+    for line in lines(reports):
+        table.add_row(line.label, *line.values)
+    _console().print(table)
 
 
 def show_boards(found: list[Board]) -> None:

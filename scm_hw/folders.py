@@ -81,3 +81,18 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
                 f"file {name} can't be written to {folder.parent} ({error.strerror}); "
                 "make room or choose another folder with --out"
             ) from None
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write one text, whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(part, path)
+    except OSError as error:
+        raise OptionError(
+            f"output {path} can't be written ({error.strerror}); choose another with --out"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()

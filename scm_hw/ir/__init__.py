@@ -24,7 +24,7 @@ from scm_hw.ir.ops import (
     operands,
     with_operands,
 )
-from scm_hw.ir.program import Builder, Program, describe
+from scm_hw.ir.program import Builder, Program, as_json, describe
 from scm_hw.ir.ranges import Range, range_of, ranges
 from scm_hw.ir.verify import BrokenProgram, verify
 
@@ -48,6 +48,7 @@ __all__ = [
     "Sum",
     "Table",
     "Xor",
+    "as_json",
     "describe",
     "operands",
     "range_of",

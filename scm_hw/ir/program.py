@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from scm_hw.ir.ops import (
     Argmax,
@@ -89,6 +89,15 @@ def describe(op: Op) -> str:
     """One operation as a person reads it."""
     text = _describe(op)
     return f"{text}  # {op.name}" if op.name else text
+
+
+def as_json(program: Program) -> dict[str, object]:
+    """A program in the types of JSON: each operation by its kind, with its own fields."""
+    return {
+        "inputs": list(program.inputs),
+        "outputs": list(program.outputs),
+        "ops": [{"ref": ref, "op": type(op).__name__, **asdict(op)} for ref, op in program],
+    }
 
 
 def _describe(op: Op) -> str:

@@ -1,0 +1,161 @@
+"""Several builds side by side, from their report.json alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scm_hw.errors import OptionError
+from scm_hw.report import plots
+from scm_hw.report._html_elements import Child, Html, el, join, name, section, table
+from scm_hw.report._html_page import Page
+from scm_hw.report.report import FORMAT
+
+MAX_BYTES = 2**24
+NOTHING = "\N{EM DASH}"
+
+Show = Callable[[dict[str, Any]], str]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One property of all builds: what it is called, and how it reads in each."""
+
+    label: str
+    values: tuple[str, ...]
+
+
+def read_reports(folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """The report.json of each folder, checked as far as it is shown."""
+    return [_read(folder) for folder in folders]
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / "report.json" if folder.is_dir() else folder
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise OptionError(f"report {path} must be at most {MAX_BYTES:,} bytes; build it again")
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(
+            f"build {folder} must hold a report.json ({error.strerror}); name the folder of a build"
+        ) from None
+    except ValueError:
+        raise OptionError(f"report {path} must be JSON, not damaged; build it again") from None
+    if not isinstance(report, dict) or report.get("format") != FORMAT:
+        raise OptionError(f"report {path} must be of the format {FORMAT}; build it again")
+    try:
+        lines([report])
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise OptionError(
+            f"report {path} must be whole, not lack {error}; build it again"
+        ) from None
+    return report
+
+
+def lines(reports: Sequence[dict[str, Any]]) -> list[Line]:
+    """What is compared, a line each; those in which no build has anything are left out."""
+    found = [Line(label, tuple(map(show, reports))) for label, show in _SHOWN.items()]
+    return [line for line in found if set(line.values) != {NOTHING}]
+
+
+def _score(key: str, form: str) -> Show:
+    return lambda report: format(report[key], form) if key in report else NOTHING
+
+
+def _used(kind: str) -> Show:
+    def show(report: dict[str, Any]) -> str:
+        used, have = report["resources"].get(kind), report["device"].get(kind)
+        if used is None:
+            return NOTHING
+        return f"{used:,g} ({used / have:.1%})" if have else f"{used:,g}"
+
+    return show
+
+
+def _checks(report: dict[str, Any]) -> str:
+    found = report["bit_exact"]
+    if not found:
+        return "not run"
+    wrong = sum(verdict["mismatches"] for verdict in found.values())
+    return f"{wrong:,} mismatches in {', '.join(found)}"
+
+
+_SHOWN: dict[str, Show] = {
+    "Board": lambda r: str(r["board"]),
+    "Part": lambda r: str(r["part"]),
+    "Nodes": lambda r: " + ".join(str(layer["nodes"]) for layer in r["model"]["layers"]) or "none",
+    "Encoder": lambda r: f"{r['model']['encoder']}, {r['model']['coded_inputs']:,} bits",
+    "RMSE, PC": _score("rmse_pc", ".6f"),
+    "RMSE, FPGA": _score("rmse_hw", ".6f"),
+    "Accuracy, PC": _score("accuracy_pc", ".2%"),
+    "Accuracy, FPGA": _score("accuracy_hw", ".2%"),
+    "Clock": lambda r: f"{r['clock_mhz']:g} MHz",
+    "Latency": lambda r: f"{r['latency_cycles']:,} cycles, {r['latency_ns']:,g} ns",
+    "A sample every": lambda r: f"{r['initiation_interval']:,} cycles",
+    "LUT": _used("lut"),
+    "FF": _used("ff"),
+    "DSP": _used("dsp"),
+    "BRAM36": _used("bram"),
+    "Counted by": lambda r: "estimate" if r["resources"]["source"] == "estimate" else "Yosys",
+    "Weight bits": lambda r: f"{r['weights']['hardware']['bits']:,}",
+    "Fraction bits": lambda r: str(r["formats"]["coefficient_fraction_bits"]),
+    "Form": lambda r: "unrolled" if r.get("fold") is None else "folded",
+    "Bit-exact": _checks,
+    "Digest": lambda r: r["digest"][:12],
+}
+
+
+def comparison_page(reports: Sequence[dict[str, Any]]) -> str:
+    """The builds side by side as a page of its own."""
+    names = [name(report["name"]) for report in reports]
+    shown = lines(reports)
+    whole = table(
+        "Builds side by side",
+        ("", *names),
+        [(line.label, *line.values) for line in shown],
+        text_columns=range(1, len(reports) + 1),
+    )
+    least = min(reports, key=lambda report: report["resources"]["lut"])
+    quickest = min(reports, key=lambda report: report["latency_ns"])
+    return Page(
+        title=join(["Builds: ", join(names, ", ")]),
+        heading=Html("Builds side by side"),
+        lead=f"{len(reports)} designs, from their own reports",
+        cards=[
+            ("Smallest", f"{least['resources']['lut']:,} LUT", str(least["name"])[:40]),
+            ("Quickest", f"{quickest['latency_ns']:,g} ns", str(quickest["name"])[:40]),
+        ],
+        sections=[
+            section("figures", "Figures", whole),
+            section("sizes", "Sizes", *_bars(reports)),
+        ],
+        footer=el("footer", "Made by scm-hw from the builds' report.json."),
+    ).markup()
+
+
+def _bars(reports: Sequence[dict[str, Any]]) -> list[Child]:
+    return [
+        el(
+            "figure",
+            el("figcaption", title),
+            plots.bars(slug, title, f"{title} of {len(reports)} builds", _rows(reports, value)),
+        )
+        for slug, title, value in (
+            ("luts", "LUT", lambda report: report["resources"]["lut"]),
+            ("latency", "Latency in ns", lambda report: report["latency_ns"]),
+        )
+    ]
+
+
+def _rows(
+    reports: Sequence[dict[str, Any]], value: Callable[[dict[str, Any]], float]
+) -> list[plots.Bar]:
+    most = max(map(value, reports)) or 1
+    return [
+        plots.Bar(str(report["name"])[:60], value(report) / most, f"{value(report):,g}")
+        for report in reports
+    ]

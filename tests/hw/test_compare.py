@@ -1,0 +1,132 @@
+"""Builds side by side: what the table and the page say is what the reports say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scm_hw.__main__ import main
+from tests.hw.commands import contents, small_model
+from tests.pages import parsed
+
+QUICK = ("--no-sim", "--no-synth", "-q")
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A small model, a larger one, and a classifier."""
+    folder = tmp_path_factory.mktemp("builds")
+    made = []
+    for name, options in {
+        "small": {},
+        "larger": {"layers": (9,), "features": 4},
+        "named": {"task": "classification", "outputs": 3},
+    }.items():
+        model = small_model(folder / f"{name}.npz", **options)
+        assert main(["build", str(model), *QUICK, "--out", str(folder / name)]) == 0
+        made.append(folder / name)
+    return made
+
+
+def reports(builds: list[Path]) -> list[dict]:
+    return [json.loads((folder / "report.json").read_text()) for folder in builds]
+
+
+def test_json_is_the_reports_themselves(builds: list[Path], capsys) -> None:
+    capsys.readouterr()
+    assert main(["report", *map(str, builds), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == reports(builds)
+
+
+def test_the_table_has_a_column_for_each(builds: list[Path], capsys) -> None:
+    capsys.readouterr()
+    assert main(["report", *map(str, builds)]) == 0
+    rows = [
+        [cell.strip() for cell in line.strip("│┃").replace("┃", "│").split("│")]
+        for line in capsys.readouterr().out.splitlines()
+        if line[0] in "│┃"
+    ]
+    found = {row[0]: row[1:] for row in rows}
+    every = reports(builds)
+    assert found[""] == ["small", "larger", "named"]
+    assert [cell.split()[0] for cell in found["LUT"]] == [
+        f"{report['resources']['lut']:,}" for report in every
+    ]
+    assert found["RMSE, FPGA"] == [
+        f"{report['rmse_hw']:.6f}" if "rmse_hw" in report else "—" for report in every
+    ]
+    assert found["Accuracy, FPGA"][2] == f"{every[2]['accuracy_hw']:.2%}"
+
+
+def test_the_page_has_the_same_figures(builds: list[Path], tmp_path: Path) -> None:
+    page = tmp_path / "compare.html"
+    assert main(["report", *map(str, builds), "--out", str(page)]) == 0
+    root = parsed(page.read_text(encoding="utf-8"))
+    (table,) = root.all("table")
+    rows = {r.children[0].text(): [c.text() for c in r.children[1:]] for r in table.all("tr")}
+    every = reports(builds)
+    assert rows[""] == ["small", "larger", "named"]
+    assert rows["Digest"] == [report["digest"][:12] for report in every]
+    assert [cell.split(",")[0] for cell in rows["Latency"]] == [
+        f"{report['latency_cycles']} cycles" for report in every
+    ]
+    assert not root.all("script", "img")
+    assert [p.name for p in tmp_path.iterdir()] == ["compare.html"]
+
+
+def test_names_from_models_are_harmless(builds: list[Path], tmp_path: Path) -> None:
+    (first, *_) = reports(builds)
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    (folder / "report.json").write_text(json.dumps(first | {"name": "<script>x</script>"}))
+    page = tmp_path / "compare.html"
+    assert main(["report", str(folder), "--out", str(page)]) == 0
+    assert not parsed(page.read_text(encoding="utf-8")).all("script")
+
+
+def damaged(report: dict, folder: Path) -> dict[str, str]:
+    """Folders with something wrong, and what must be said of it."""
+    without_lut = {k: v for k, v in report["resources"].items() if k != "lut"}
+    texts = {
+        "torn": "{",
+        "other": "[]",
+        "short": json.dumps({k: v for k, v in report.items() if k != "digest"}),
+        "unsized": json.dumps(report | {"resources": without_lut}),
+    }
+    (folder / "empty").mkdir()
+    for name, text in texts.items():
+        (folder / name).mkdir()
+        (folder / name / "report.json").write_text(text)
+    return {
+        "none": "must hold a report.json",
+        "empty": "must hold a report.json",
+        "torn": "must be JSON, not damaged",
+        "other": "must be of the format scm-report",
+        "short": "must be whole, not without 'digest'",
+        "unsized": "must be whole, not without 'lut'",
+    }
+
+
+def test_folders_without_a_build_are_one_line(
+    builds: list[Path], tmp_path: Path, capsys, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cases = damaged(reports(builds)[0], tmp_path)
+    before = contents(tmp_path)
+    for name, message in cases.items():
+        capsys.readouterr()
+        assert main(["report", str(builds[0]), name, "--out", "page.html"]) == 2
+        streams = capsys.readouterr()
+        assert streams.err.startswith("error: ") and message in streams.err
+        assert streams.err.count("\n") == 1 and not streams.out
+    assert contents(tmp_path) == before
+
+
+def test_a_page_that_cannot_be_written_is_one_line(builds: list[Path], tmp_path, capsys) -> None:
+    capsys.readouterr()
+    assert main(["report", str(builds[0]), "--out", str(tmp_path / "none" / "page.html")]) == 2
+    error = capsys.readouterr().err
+    assert "can't be written" in error and error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
