@@ -77,6 +77,19 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         "layers, such as 8x32, or a list of them, one for each",
     )
     parser.add_argument(
+        "--tables",
+        choices=("auto", "lut", "block"),
+        default="auto",
+        help="where levels are looked up: in LUTs, in block RAM (fewer LUTs, a cycle more), or "
+        "(auto) in LUTs as long as they suffice",
+    )
+    parser.add_argument(
+        "--multipliers",
+        choices=("auto", "lut"),
+        default="auto",
+        help="constants are multiplied in DSP blocks where that pays (auto), or only in LUTs",
+    )
+    parser.add_argument(
         "--tolerance",
         type=float,
         default=DEFAULT_TOLERANCE,
@@ -149,6 +162,8 @@ def _options(args: argparse.Namespace) -> Options:
         pipeline=args.pipeline,
         latency=args.latency,
         fold=args.fold,
+        multipliers=args.multipliers,
+        tables=args.tables,
         # Only `build` has it.
         interface=getattr(args, "interface", "stream"),
     )

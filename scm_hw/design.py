@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scm_hw.boards import Board
 from scm_hw.emit import CorePorts
 from scm_hw.fold import (
+    USABLE_SHARE,
     FoldedCore,
     FoldPlan,
     estimate_fold,
@@ -34,7 +35,7 @@ from scm_hw.load import (
     choose_fixed_point,
     lower,
 )
-from scm_hw.passes import optimise
+from scm_hw.passes import block_tables, optimise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
 from scm_hw.simulate import Probe
@@ -55,6 +56,8 @@ class Options:
     pipeline: str = "balanced"
     latency: int | None = None
     fold: str = "auto"
+    multipliers: str = "auto"
+    tables: str = "auto"
     interface: str = "stream"
 
 
@@ -176,8 +179,7 @@ def compile_model(
     if plan is not None:
         return Design(model, board, options, fixed, meaning, meaning, plan, model_digest)
     layout = _unrolled(meaning, board, options)
-    cost = estimate(layout.program, layout.schedule)
-    if options.fold == "auto" and foldable(model) and not within(cost, board.device):
+    if options.fold == "auto" and foldable(model) and not within(layout.cost, board.device):
         plan = _fastest(model, fixed, meaning, board, options)
         return Design(model, board, options, fixed, meaning, meaning, plan, model_digest)
     return Design(
@@ -186,12 +188,30 @@ def compile_model(
 
 
 def _unrolled(meaning: Program, board: Board, options: Options) -> Layout:
+    """Tables go to block RAM where that was asked for, or where the LUTs don't suffice."""
+    program = optimise(meaning)
+    if options.tables == "block":
+        return _laid_out(block_tables(program), board, options)
+    layout = _laid_out(program, board, options)
+    if options.tables == "auto" and not within(layout.cost, board.device):
+        smaller = _laid_out(block_tables(program), board, options)
+        return smaller if within(smaller.cost, board.device) else layout
+    return layout
+
+
+def usable_dsps(board: Board, options: Options) -> int:
+    """How many DSP blocks constants may be multiplied in."""
+    return 0 if options.multipliers == "lut" else int(USABLE_SHARE * board.device.dsp)
+
+
+def _laid_out(program: Program, board: Board, options: Options) -> Layout:
     return lay_out(
-        optimise(meaning),
+        program,
         clock_mhz=options.clock_mhz or board.clock_mhz,
         grade=speed_grade(board.part),
         mode=options.pipeline,
         latency=options.latency,
+        dsps=usable_dsps(board, options),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scm_hw.design import Design
-from scm_hw.ir import Program
-from scm_hw.passes import PASSES, integer_thresholds, lower_argmax
+from scm_hw.design import Design, usable_dsps
+from scm_hw.ir import Program, Table
+from scm_hw.passes import PASSES, block_tables, integer_thresholds, lower_argmax
 from scm_hw.schedule import lay_out
 
 
@@ -27,6 +27,8 @@ def explain(design: Design) -> list[Step]:
     for apply in PASSES:
         program = apply(program)
         steps.append(_step(apply.__name__, program, design))
+    if any(isinstance(op, Table) and op.memory for op in design.program.ops):
+        steps.append(_step(block_tables.__name__, block_tables(program), design))
     return steps
 
 
@@ -38,5 +40,6 @@ def _step(name: str, program: Program, design: Design) -> Step:
         clock_mhz=design.clock_mhz,
         grade=design.grade,
         mode=design.options.pipeline,
+        dsps=usable_dsps(design.board, design.options),
     )
     return Step(name, len(program.ops), layout.luts, layout.schedule.latency)

@@ -11,11 +11,8 @@ from functools import lru_cache
 from scm_hw.fold.machine import Machine, coefficient_bits
 from scm_hw.fold.plan import BLOCK_DEPTH, COUNTED_BITS, Bank, FoldPlan
 from scm_hw.schedule import Cost
-from scm_hw.schedule.costs import MIN_DSP_BITS
-from scm_hw.target import DSP_WIDTHS, LUT_INPUTS
+from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, MIN_DSP_BITS, half_blocks
 
-# Words and bits of a half block RAM, in each of its shapes.
-HALF_BLOCKS = ((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384))
 CONTROL = Cost(lut=50, ff=50)
 
 
@@ -118,4 +115,4 @@ def _logic_memory(bank: Bank) -> Cost:
 def _half_blocks(bank: Bank) -> int:
     if bank.depth <= BLOCK_DEPTH:
         return 0
-    return min(-(-bank.width // wide) * -(-bank.depth // deep) for wide, deep in HALF_BLOCKS)
+    return half_blocks(bank.width, bank.depth)

@@ -93,10 +93,14 @@ class Concat(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Table(_Named):
-    """`contents[index]`; the index is never outside."""
+    """`contents[index]`; the index is never outside.
+
+    With `memory` the table is to be kept in a memory that is read at a clock edge.
+    """
 
     index: Ref
     contents: tuple[int, ...]
+    memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)

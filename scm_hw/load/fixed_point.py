@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scm_hw.errors import OptionError, UnsupportedModelError
 from scm_hw.load.model import Floats, Model
 from scm_hw.load.reference import Activity, classes_of, codes, evaluate
+from scm_hw.load.rounding import JointRounding, Rounded, bit_values, nearest
 
 Integers = NDArray[np.int64]
 
@@ -92,12 +93,14 @@ def _smallest_within(model: Model, tolerance: float) -> FixedPoint:
     assert model.evaluation is not None
     rows = model.evaluation
     _check_width(model, 1)
-    activity = evaluate(model, rows.inputs, rows.mechanism)
+    activity, code = evaluate(model, rows.inputs, rows.mechanism), codes(model, rows.inputs)
+    jointly = JointRounding(model, activity)
     for frac_bits in range(1, MAX_FRAC_BITS + 1):
-        fixed = quantise(model, frac_bits)
-        exact = fixed_output(model, fixed, activity, codes(model, rows.inputs))
-        if _within(model, activity.output, exact / 2.0**fixed.grid_bits, tolerance):
-            return fixed
+        for rounded in (nearest(model, frac_bits), jointly.rounded(frac_bits)):
+            fixed = quantise(model, frac_bits, rounded)
+            exact = fixed_output(model, fixed, activity, code)
+            if _within(model, activity.output, exact / 2.0**fixed.grid_bits, tolerance):
+                return fixed
     raise OptionError(
         f"tolerance must be reachable with {MAX_FRAC_BITS} fraction bits, not {tolerance:g}; "
         "raise --tolerance or give --frac-bits"
@@ -118,33 +121,26 @@ def rmse(output: Floats, target: Floats) -> float:
     return float(np.sqrt(np.mean((output - target) ** 2)))
 
 
-def quantise(model: Model, frac_bits: int) -> FixedPoint:
-    """All coefficients rounded to `frac_bits` fraction bits, on a grid where sums are exact."""
+def quantise(model: Model, frac_bits: int, rounded: Rounded | None = None) -> FixedPoint:
+    """All coefficients with `frac_bits` fraction bits, on a grid where sums are exact.
+
+    They are rounded to the nearest unless `rounded` has them.
+    """
     assert model.input_bits is not None
     _check_width(model, frac_bits)
+    rounded = rounded or nearest(model, frac_bits)
     extra = _extra_bits(model)
-    on, off = _bit_values(model)
-    swing = on - off
     scale, unit = 2.0**frac_bits, 1 << extra
-    linear = np.rint(model.linear * scale).astype(np.int64)
-    half_steps = linear.sum(axis=0) * 0.5 / (1 << model.input_bits) / scale
-    base = model.intercept + off @ model.readout + half_steps
+    half_steps = rounded.linear.sum(axis=0) * 0.5 / (1 << model.input_bits) / scale
     return FixedPoint(
         frac_bits,
         frac_bits + extra,
-        readout=np.rint(swing[:, None] * model.readout * scale).astype(np.int64) * unit,
-        linear=linear * (1 << max(extra - model.input_bits, 0)),
-        constant=np.rint(base * scale * unit).astype(np.int64),
+        readout=rounded.readout * unit,
+        linear=rounded.linear * (1 << max(extra - model.input_bits, 0)),
+        constant=np.rint((rounded.constant + half_steps) * scale * unit).astype(np.int64),
         mechanism=_quantise_mechanism(model, scale, extra),
         word_range=_word_range(model, scale),
     )
-
-
-def _bit_values(model: Model) -> tuple[Floats, Floats]:
-    """What each hidden node outputs with its bit set, and with its bit clear."""
-    low = [-1.0 if layer.activation == "sign" else 0.0 for layer in model.layers]
-    off = np.repeat(low, [layer.nodes for layer in model.layers]) if low else np.empty(0)
-    return np.ones(len(off)), off
 
 
 def _extra_bits(model: Model) -> int:
@@ -261,7 +257,7 @@ def _check_width(model: Model, frac_bits: int) -> None:
 
 def _reach(model: Model, frac_bits: int) -> Floats:
     """How large the parts of each output can become together, in normalised units."""
-    on, off = _bit_values(model)
+    on, off = bit_values(model)
     reach = np.abs(model.intercept + off @ model.readout)
     reach = reach + np.abs((on - off)[:, None] * model.readout).sum(axis=0)
     # Once by the codes, and once by their half steps in the constant.

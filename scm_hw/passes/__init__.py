@@ -1,8 +1,9 @@
 """Rewrites of a Program that keep its integers, in the order in which they run.
 
 Each pass is a function from Program to Program in a file of its own name. `optimise` runs them all
-and verifies the rules of the IR after each. One more, `lower_sums`, follows them: how it lays sums
-out depends on the clock, so the schedule calls it (`scm_hw.schedule.pipeline`).
+and verifies the rules of the IR after each. Two more follow them: `block_tables`, where LUTs are
+short or it was asked for (`scm_hw.design`), and `lower_sums`: how it lays sums out depends on the
+clock, so the schedule calls it (`scm_hw.schedule.pipeline`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scm_hw.ir import Program, verify
+from scm_hw.passes.block_tables import block_tables
 from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.lower_argmax import lower_argmax
@@ -18,7 +20,7 @@ from scm_hw.passes.node_tables import node_tables
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
 
-__all__ = ["PASSES", "integer_thresholds", "lower_argmax", "lower_sums", "optimise"]
+__all__ = ["PASSES", "block_tables", "integer_thresholds", "lower_argmax", "lower_sums", "optimise"]
 
 Pass = Callable[[Program], Program]
 

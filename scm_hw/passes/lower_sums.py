@@ -20,36 +20,42 @@ from scm_hw.target import LUT_INPUTS
 LUTS_PER_NS = 1.0
 
 
-def lower_sums(program: Program, luts_per_ns: float = LUTS_PER_NS) -> Program:
+def lower_sums(
+    program: Program, luts_per_ns: float = LUTS_PER_NS, *, multipliers: bool = False
+) -> Program:
     """Only sums of one or two operands remain, with weights that are powers of two.
 
     A sum that is only compared with a bound may be offset so that one of its bits is the answer.
+    With `multipliers`, inputs are multiplied by their constants in DSP blocks where that pays.
     """
     uses = program.uses()
+
+    def lowering(build: Rewriter, op: Sum, refs: tuple[Ref, ...]) -> _SumLowering:
+        terms = Terms(build, op.name, op.constant, multipliers)
+        for ref, weight in zip(refs, op.weights, strict=True):
+            terms.add(ref, weight)
+        return _SumLowering(build, op.name, terms, luts_per_ns)
 
     def visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
         match op:
             case Sum():
-                return _SumLowering(build, op, refs, luts_per_ns).total()
+                return lowering(build, op, refs).total()
             case AtLeast() if uses[op.value] == 1 and isinstance(program.ops[op.value], Sum):
                 source = program.ops[op.value]
                 assert isinstance(source, Sum)
                 terms = tuple(build.new[r] for r in source.operands)
-                return _SumLowering(build, source, terms, luts_per_ns).at_least(op)
+                return lowering(build, source, terms).at_least(op)
         return None
 
     return rewrite(program, visit)
 
 
 class _SumLowering:
-    def __init__(self, build: Rewriter, op: Sum, refs: tuple[Ref, ...], luts_per_ns: float) -> None:
+    def __init__(self, build: Rewriter, name: str, terms: Terms, luts_per_ns: float) -> None:
         self.build = build
-        self.name = op.name
-        collector = Terms(build, op.name, op.constant)
-        for ref, weight in zip(refs, op.weights, strict=True):
-            collector.add(ref, weight)
-        self.chains = deal(collector.collected(), luts_per_ns)
-        self.constant = collector.constant
+        self.name = name
+        self.chains = deal(terms.collected(), luts_per_ns)
+        self.constant = terms.constant
 
     def total(self) -> Ref:
         chains, growth = spread(self.chains, self.constant)

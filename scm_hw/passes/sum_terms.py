@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from scm_hw.ir import Concat, Field, Input, Range, Ref, Table
+from scm_hw.ir import Concat, Field, Input, Product, Range, Ref, Table
 from scm_hw.passes.rewrite import Rewriter
-from scm_hw.target import ABSORBED_INPUTS, varying_bits
+from scm_hw.target import ABSORBED_INPUTS, dsps, varying_bits
 
 Weighted = tuple[Ref, int]
 
@@ -52,10 +52,11 @@ Term = PlainTerm | TableTerm
 class Terms:
     """Collects the terms of one sum. `constant` is what remains to be added to them."""
 
-    def __init__(self, build: Rewriter, name: str, constant: int) -> None:
+    def __init__(self, build: Rewriter, name: str, constant: int, multipliers: bool) -> None:
         self.build = build
         self.name = name
         self.constant = constant
+        self.multipliers = multipliers
         self.terms: list[Term] = []
         self._bits: list[Weighted] = []
 
@@ -63,10 +64,12 @@ class Terms:
         op = self.build.ops[ref]
         if self.build.is_bit(ref):
             self._bits.append((ref, weight))
-        elif isinstance(op, Table):
+        elif isinstance(op, Table) and not op.memory:
             self._table(op.index, [weight * v for v in op.contents], op.name)
         elif abs(weight) & (abs(weight) - 1) == 0:
             self._plain(ref, weight)
+        elif self.multipliers and self._worth_multiplier(ref, weight):
+            self._product(ref, weight)
         elif isinstance(op, Input | Field) and self.build.ranges[ref].low >= 0:
             self._multiples(ref, weight)
         else:
@@ -103,6 +106,19 @@ class Terms:
         contents_from_0 = tuple(v - least for v in entries)
         arrival = self.build.arrival(index)
         self.terms.append(TableTerm(index, contents_from_0, absorbed, arrival, name))
+
+    def _worth_multiplier(self, ref: Ref, weight: int) -> bool:
+        return dsps(self.build.ranges[ref], Range(weight, weight)) > 0
+
+    def _product(self, ref: Ref, weight: int) -> None:
+        """The odd part of the weight in the multiplier, sign and place by how it is added.
+
+        Amaranth writes a negative constant as wide as the product, which would take two DSPs.
+        """
+        place = (weight & -weight) * (1 if weight > 0 else -1)
+        factor = self.build.constant(weight // place)
+        product = self.build.add(Product(ref, factor, name=f"{self.name}.product"))
+        self._plain(product, place)
 
     def _multiples(self, ref: Ref, weight: int) -> None:
         """A code times a constant: five bits of the code address their multiple."""

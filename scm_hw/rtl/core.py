@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from scm_hw.ir import Constant, Input, Op, Program, Ref, Sum, Table, operands, ranges
@@ -102,6 +104,7 @@ class _Datapath:
         self.free = free_ops(core.program)
         self.inputs = self._unpack()
         self.known: dict[tuple[Ref, int], Value] = {}
+        self.rows: dict[Ref, dict[Ref, Value]] = {}
 
     def build(self) -> None:
         """Everything in order, so that reading never has to look far back."""
@@ -130,6 +133,10 @@ class _Datapath:
 
     def _compute(self, ref: Ref, op: Op, cycle: int) -> Signal:
         signal = self._signal(ref, cycle)
+        if isinstance(op, Table) and op.memory:
+            self.m.d.comb += signal.eq(self._memory(op.index, cycle)[ref])
+            self.core.probes.append(Probe(ref, signal.name, cycle))
+            return signal
         table = self._absorbed(op)
         if table is not None:
             left, index = self.at(operands(op)[0], cycle), self.at(table.index, cycle)
@@ -138,6 +145,24 @@ class _Datapath:
             drive(self.m, signal, op, [self.at(r, cycle) for r in operands(op)])
         self.core.probes.append(Probe(ref, signal.name, cycle))
         return signal
+
+    def _memory(self, index: Ref, cycle: int) -> dict[Ref, Value]:
+        """The data of one row, by the tables that are read with that index."""
+        if index not in self.rows:
+            tables = [ref for ref, op in self.program if _is_memory_of(op, index)]
+            widths = [self.core.ranges[ref].width for ref in tables]
+            address = self.at(index, cycle - 1)
+            words = [_row(self.program, tables, widths, a) for a in range(1 << len(address))]
+            memory = Memory(shape=sum(widths), depth=len(words), init=words)
+            self.m.submodules[f"levels_{index}"] = memory
+            port = memory.read_port()
+            self.m.d.comb += [port.addr.eq(address), port.en.eq(self.advance)]
+            starts = accumulate(widths, initial=0)
+            self.rows[index] = {
+                ref: port.data[start : start + width]
+                for ref, width, start in zip(tables, widths, starts, strict=False)
+            }
+        return self.rows[index]
 
     def _absorbed(self, op: Op) -> Table | None:
         """The table that an addition swallows, if it does."""
@@ -168,6 +193,22 @@ class _Datapath:
             found[ref] = field.as_signed() if self.core.ranges[ref].signed else field
             start += width
         return found
+
+
+def _is_memory_of(op: Op, index: Ref) -> bool:
+    return isinstance(op, Table) and op.memory and op.index == index
+
+
+def _row(program: Program, tables: list[Ref], widths: list[int], address: int) -> int:
+    """The entries at an address side by side, the first in the lowest bits."""
+    row, start = 0, 0
+    for ref, width in zip(tables, widths, strict=True):
+        table = program.ops[ref]
+        assert isinstance(table, Table)
+        entry = table.contents[min(address, len(table.contents) - 1)]
+        row |= (entry & (1 << width) - 1) << start
+        start += width
+    return row
 
 
 def _identifier(op: Op) -> str:

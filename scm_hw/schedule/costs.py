@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from scm_hw.ir import (
@@ -21,10 +22,7 @@ from scm_hw.ir import (
     ranges,
 )
 from scm_hw.schedule.schedule import Schedule
-from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, free_ops, varying_bits
-
-# Multipliers below this many partial product bits stay in LUTs.
-MIN_DSP_BITS = 40
+from scm_hw.target import LUT_INPUTS, dsps, free_ops, half_blocks, is_clocked, varying_bits
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Cost:
 
 def estimate(program: Program, schedule: Schedule) -> Cost:
     """The whole core, valid and ready included."""
-    total = Cost(lut=2, ff=schedule.latency)
+    total = Cost(lut=2, ff=schedule.latency, bram36=_block_rams(program))
     for cost in by_operation(program, schedule):
         total += cost
     return total
@@ -66,7 +64,7 @@ def by_operation(program: Program, schedule: Schedule) -> list[Cost]:
 
 
 def _luts(program: Program, ref: Ref, op: Op, known: list[Range], free: set[Ref]) -> int:
-    if ref in free:
+    if ref in free or is_clocked(op):
         return 0
     match op:
         case Sum():
@@ -111,10 +109,17 @@ def _luts_per_bit(index_bits: int) -> int:
 def _dsps(op: Op, known: list[Range]) -> int:
     if not isinstance(op, Product):
         return 0
-    short, long = sorted((known[op.left].width, known[op.right].width))
-    if short * long < MIN_DSP_BITS:
-        return 0
-    return -(-short // (DSP_WIDTHS[0] - 1)) * -(-long // (DSP_WIDTHS[1] - 1))
+    return dsps(known[op.left], known[op.right])
+
+
+def _block_rams(program: Program) -> float:
+    """Tables with one index share the rows of their memory."""
+    known = ranges(program)
+    widths: Counter[Ref] = Counter()
+    for ref, op in program:
+        if isinstance(op, Table) and op.memory:
+            widths[op.index] += known[ref].width
+    return sum(half_blocks(width, 1 << known[index].width) / 2 for index, width in widths.items())
 
 
 def _held_cycles(program: Program, schedule: Schedule, free: set[Ref]) -> list[int]:
@@ -133,7 +138,7 @@ def _held_cycles(program: Program, schedule: Schedule, free: set[Ref]) -> list[i
         cycle = born[ref]
         if cycle is not None and not isinstance(op, Input):
             for operand in operands(op):
-                read(operand, cycle)
+                read(operand, cycle - is_clocked(op))
     for ref in program.outputs:
         read(ref, schedule.latency)
     return [0 if b is None else max(end - b, 0) for b, end in zip(born, last, strict=True)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import Program, verify
 from scm_hw.passes import lower_sums
-from scm_hw.schedule.costs import estimate
+from scm_hw.schedule.costs import Cost, estimate
 from scm_hw.schedule.schedule import Schedule, schedule
 
 MODES = ("min-latency", "balanced", "max-clock")
@@ -21,7 +22,11 @@ class Layout:
 
     program: Program
     schedule: Schedule
-    luts: int
+    cost: Cost
+
+    @property
+    def luts(self) -> int:
+        return self.cost.lut
 
 
 def lay_out(
@@ -31,16 +36,23 @@ def lay_out(
     grade: str = "1",
     mode: str = "balanced",
     latency: int | None = None,
+    dsps: int = 0,
 ) -> Layout:
     """Lower the sums of a program and give every operation its cycle.
 
     `min-latency` takes the fewest cycles; `balanced` the smallest product of LUTs and cycles;
     `max-clock` keeps every stage as short as one operation. With `latency`, the smallest layout
-    that takes no more cycles than that.
+    that takes no more cycles than that. Constants are multiplied in up to `dsps` DSP blocks where
+    that makes the layout better.
     """
     if mode not in MODES:
         raise OptionError(f"pipeline must be one of {', '.join(MODES)}, not {mode!r}")
     found = _layouts(program, clock_mhz, grade, mode == "max-clock")
+    if dsps:
+        # Multipliers may be too slow for the clock; LUTs have been tried by then.
+        with suppress(OptionError):
+            multiplied = _layouts(program, clock_mhz, grade, mode == "max-clock", multipliers=True)
+            found += [layout for layout in multiplied if layout.cost.dsp <= dsps]
     if latency is not None:
         return _within(found, latency, clock_mhz)
     if mode == "min-latency":
@@ -48,15 +60,22 @@ def lay_out(
     return min(found, key=lambda layout: layout.luts * layout.schedule.latency)
 
 
-def _layouts(program: Program, clock_mhz: float, grade: str, shortest_stages: bool) -> list[Layout]:
+def _layouts(
+    program: Program,
+    clock_mhz: float,
+    grade: str,
+    shortest_stages: bool,
+    *,
+    multipliers: bool = False,
+) -> list[Layout]:
     found: dict[Program, Layout] = {}
     for rate in LUTS_PER_NS:
-        lowered = lower_sums(program, rate)
+        lowered = lower_sums(program, rate, multipliers=multipliers)
         if lowered in found:
             continue
         verify(lowered)
         plan = schedule(lowered, clock_mhz=clock_mhz, grade=grade, shortest_stages=shortest_stages)
-        found[lowered] = Layout(lowered, plan, estimate(lowered, plan).lut)
+        found[lowered] = Layout(lowered, plan, estimate(lowered, plan))
     return list(found.values())
 
 

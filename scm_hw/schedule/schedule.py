@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import Program, Ref, operands, ranges
-from scm_hw.target import GRADE_SCALE, REGISTER, SETUP, delay, free_ops
+from scm_hw.target import GRADE_SCALE, REGISTER, SETUP, delay, free_ops, is_clocked
 
 # Share of the clock period that logic may take in the model; placement has the rest.
 USABLE = 0.8
@@ -50,7 +50,8 @@ def schedule(
     free = free_ops(program)
     takes = [0.0 if ref in free else delay(op, known, known[ref]) * scale for ref, op in program]
     budget = 1000.0 / clock_mhz * USABLE - SETUP * scale
-    slowest = REGISTER * scale + max(takes, default=0.0)
+    starts = [0.0 if is_clocked(op) else REGISTER * scale for op in program.ops]
+    slowest = max((s + t for s, t in zip(starts, takes, strict=True)), default=REGISTER * scale)
     if slowest > budget:
         _refuse(program, takes, clock_mhz, 1000.0 * USABLE / (slowest + SETUP * scale))
     if shortest_stages:
@@ -70,7 +71,9 @@ def _as_soon_as_possible(
     ready: list[float] = []
     for ref, op in program:
         at, start = _latest(operands(op), cycle, ready, register)
-        if start + takes[ref] > budget and ref not in free:
+        if is_clocked(op):
+            at, start = at + 1, 0.0
+        elif start + takes[ref] > budget and ref not in free:
             at, start = at + 1, register
         cycle.append(at)
         ready.append(start + takes[ref])

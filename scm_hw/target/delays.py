@@ -25,6 +25,7 @@ from scm_hw.ir import (
     operands,
     ranges,
 )
+from scm_hw.target.dsp import DSP_WIDTHS
 
 NET = 0.55
 LUT = 0.124
@@ -35,8 +36,9 @@ CARRY_PER_BIT = 0.029
 REGISTER = 0.456 + NET
 SETUP = 0.1
 DSP = 3.9
+# From the clock edge to the data of a block RAM without its output register.
+BLOCK_RAM = 2.454
 DSP_STEP = 1.6
-DSP_WIDTHS = (18, 25)
 
 # One LUT6 for each result bit; two more address bits are a level of multiplexers each.
 LUT_INPUTS = 6
@@ -69,7 +71,7 @@ def _absorbed_tables(program: Program, known: list[Range]) -> set[Ref]:
     candidates = {
         ref
         for ref, op in program
-        if isinstance(op, Table) and known[op.index].width <= ABSORBED_INPUTS
+        if isinstance(op, Table) and not op.memory and known[op.index].width <= ABSORBED_INPUTS
     }
     for op in program.ops:
         if isinstance(op, Sum) and op.weights == (1, 1) and not op.constant:
@@ -79,13 +81,23 @@ def _absorbed_tables(program: Program, known: list[Range]) -> set[Ref]:
     return candidates - set(program.outputs)
 
 
+def is_clocked(op: Op) -> bool:
+    """Whether an operation reads its operands in the cycle before its own."""
+    return isinstance(op, Table) and op.memory
+
+
 def delay(op: Op, known: list[Range], result: Range) -> float:
-    """Time from the last operand to the result, the net behind it included."""
+    """Time from the last operand to the result, the net behind it included.
+
+    For a clocked operation it is the time from the clock edge.
+    """
     match op:
         case Input() | Constant() | Field() | Concat():
             return 0.0
         case Sum():
             return 0.0 if _is_shift(op) else addition(result.width)
+        case Table() if op.memory:
+            return BLOCK_RAM + NET
         case Table():
             return _lut_levels(known[op.index].width) * (LUT + NET)
         case Xor():

@@ -67,13 +67,14 @@ def test_the_tolerance_of_a_classifier_is_a_share_of_rows() -> None:
     assert model.evaluation is not None
     pc = classes_of(evaluate(model, model.evaluation.inputs).output)
 
-    def changed(frac_bits: int) -> float:
-        return float((classes_of(on_the_grid(model, quantise(model, frac_bits))) != pc).mean())
+    def changed(fixed: FixedPoint) -> float:
+        return float((classes_of(on_the_grid(model, fixed)) != pc).mean())
 
     for tolerance in (1e-4, 0.02, 0.2):
-        chosen = choose_fixed_point(model, tolerance=tolerance).frac_bits
+        chosen = choose_fixed_point(model, tolerance=tolerance)
         assert changed(chosen) <= tolerance
-        assert all(changed(fewer) > tolerance for fewer in range(1, chosen))
+        fewer = range(1, chosen.frac_bits)
+        assert all(changed(quantise(model, bits)) > tolerance for bits in fewer)
     assert choose_fixed_point(model, tolerance=0.2).frac_bits < choose_fixed_point(model).frac_bits
 
 

@@ -1,0 +1,95 @@
+"""Tables in block RAM: the same integers a cycle later, in fewer LUTs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scm_hw.interp import interpret
+from scm_hw.ir import Program, Table, verify
+from scm_hw.load import lower, quantise
+from scm_hw.passes import block_tables, optimise
+from scm_hw.report.synthesis import synthesise
+from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.schedule import Layout, estimate, lay_out
+from scm_hw.simulate import run_amaranth, run_icarus, run_verilator
+from tests.hw.programs import packed_vectors, rows_for
+from tests.support import random_model
+
+DENSE: list[dict[str, Any]] = [
+    {"layers": (9,), "features": 5, "bits": 31},
+    {"layers": (8, 7), "features": 4, "bits": 7, "outputs": 2},
+    {"layers": (7,), "features": 3, "bits": 9, "spacing": "quantile", "activation": "step"},
+    {"layers": (8,), "features": 4, "bits": 7, "task": "classification", "outputs": 3},
+    {"layers": (9,), "features": 4, "encoder": "gray", "bits": 5, "mechanism": "external"},
+]
+
+
+def optimised(seed: int = 3, **options: Any) -> Program:
+    model = random_model(seed, **options)
+    return optimise(lower(model, quantise(model, 8)))
+
+
+def memories(program: Program) -> list[Table]:
+    return [op for op in program.ops if isinstance(op, Table) and op.memory]
+
+
+def in_block_ram(clock_mhz: float = 100, **options: Any) -> Layout:
+    return lay_out(block_tables(optimised(**options)), clock_mhz=clock_mhz)
+
+
+@pytest.mark.parametrize("options", DENSE, ids=str)
+def test_outputs_stay_what_they_are(options: dict[str, Any]) -> None:
+    before = optimised(**options)
+    after = block_tables(before)
+    verify(after)
+    assert memories(after)
+    rows = rows_for(before)
+    assert np.array_equal(interpret(before, rows), interpret(after, rows))
+
+
+@pytest.mark.parametrize("options", DENSE, ids=str)
+def test_the_core_reads_its_memories_at_clock_edges(options: dict[str, Any]) -> None:
+    """With stalls and resets in mid-stream, which a memory has to stand still for."""
+    layout = in_block_ram(**options)
+    core = ScmCore(layout.program, layout.schedule)
+    vectors = packed_vectors(layout.program, core.in_widths, core.out_widths)
+    result = run_amaranth(lambda: core, vectors, layout.schedule.latency)
+    assert result.failures == ()
+    assert (result.cycles, result.interval) == (layout.schedule.latency, 1)
+
+
+@pytest.mark.parametrize("run", [run_icarus, run_verilator])
+def test_verilog(run: Any, tmp_path: Path) -> None:
+    layout = in_block_ram(clock_mhz=150, **DENSE[0])
+    core = ScmCore(layout.program, layout.schedule)
+    vectors = packed_vectors(layout.program, core.in_widths, core.out_widths, 60)
+    path = tmp_path / "scm_core.v"
+    path.write_text(to_verilog(core, "scm_core"))
+    result = run(path, vectors, layout.schedule.latency, 1, workdir=tmp_path / "work")
+    assert result.failures == ()
+
+
+def test_few_readers_are_not_worth_a_memory() -> None:
+    program = optimised(layers=(5,), features=4)
+    assert block_tables(program) == program
+
+
+def test_two_features_at_a_time_and_the_odd_one_stays() -> None:
+    after = block_tables(optimised(layers=(9,), features=5, bits=31))
+    assert len({table.index for table in memories(after)}) == 2
+    assert all(len(table.contents) == 32 * 32 for table in memories(after))
+
+
+def test_yosys_finds_the_block_rams(tmp_path: Path) -> None:
+    layout = in_block_ram(**DENSE[0])
+    text = to_verilog(ScmCore(layout.program, layout.schedule), "scm_core")
+    found = synthesise({"scm_core.v": text}, cache_dir=tmp_path)
+    guess = estimate(layout.program, layout.schedule)
+    assert found.bram36 == guess.bram36 > 0
+    in_luts = lay_out(optimised(**DENSE[0]), clock_mhz=100)
+    assert found.lut < in_luts.cost.lut
+    assert layout.schedule.latency == in_luts.schedule.latency + 1
