@@ -49,9 +49,10 @@ def _read(folder: Path) -> dict[str, Any]:
         raise OptionError(f"report {path} must be of the format {FORMAT}; build it again")
     try:
         lines([report])
+        float(report["resources"]["lut"] * report["latency_ns"])
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise OptionError(
-            f"report {path} must be whole, not lack {error}; build it again"
+            f"report {path} must be whole, not without {error}; build it again"
         ) from None
     return report
 
