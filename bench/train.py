@@ -72,6 +72,8 @@ LARGE = {
         lambdas=(20.0,),
         r_values=(0.999999,),
         search_rows=40_000,
+        # Steps are small with so many nodes, and ten of them say little.
+        stop_step=100,
     ),
 }
 

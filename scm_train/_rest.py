@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.chunks import ChunkMap
+from scm_train.chunks import ChunkMap, row_chunks
 from scm_train.inputs import Rows
 from scm_train.linear import LinearPart
 from scm_train.machine import HiddenLayers, Layer
@@ -14,8 +14,10 @@ __all__ = ["RestOfRows"]
 
 Floats = NDArray[np.float64]
 
-#: Rows per factorisation.
-CHUNK = 1 << 15
+#: Rows whose factors are kept apart until the end, so that threads need not wait for each other.
+CHUNK = 1 << 16
+#: Rows per factorisation: few enough for the caches.
+PIECE = 1 << 13
 
 
 class RestOfRows:
@@ -39,13 +41,22 @@ class RestOfRows:
         hidden = HiddenLayers(self.rows.encoder, layers)
         nodes = sum(layer.nodes for layer in layers)
 
-        def on(chunk: slice) -> Floats:
-            h = np.concatenate(list(hidden.outputs(self.rows.unit(chunk))), axis=1)
-            left = self.targets[chunk] - linear(self.rows.seen(chunk))
-            # What lies below the nodes' part of the factor is error that no readout removes.
-            return np.linalg.qr(np.concatenate([h, left], axis=1), mode="r")[:nodes]
+        def piece(rows: slice) -> Floats:
+            h = np.concatenate(list(hidden.outputs(self.rows.unit(rows))), axis=1)
+            left = self.targets[rows] - linear(self.rows.seen(rows))
+            return np.concatenate([h, left], axis=1)
 
-        factor = np.concatenate(chunk_map(on, len(self), CHUNK))
-        if len(factor) > nodes + CHUNK:
-            factor = np.linalg.qr(factor, mode="r")[:nodes]
+        def on(chunk: slice) -> Floats:
+            factor = np.empty((0, nodes + self.targets.shape[1]))
+            for rows in row_chunks(chunk.stop - chunk.start, PIECE):
+                own = piece(slice(chunk.start + rows.start, chunk.start + rows.stop))
+                factor = _upper(np.concatenate([factor, own]), nodes)
+            return factor
+
+        factor = _upper(np.concatenate(chunk_map(on, len(self), CHUNK)), nodes)
         return factor[:, :nodes], factor[:, nodes:]
+
+
+def _upper(matrix: Floats, nodes: int) -> Floats:
+    """The nodes' part of the triangular factor; below it is error that no readout removes."""
+    return np.linalg.qr(matrix, mode="r")[:nodes]

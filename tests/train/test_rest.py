@@ -19,12 +19,13 @@ def machine(x: np.ndarray, y: np.ndarray, **parameters):
 
 
 @pytest.mark.parametrize("activation", ["sign", "tanh"])
-@pytest.mark.parametrize("chunk", [50, 1 << 15])
+@pytest.mark.parametrize("chunk", [90, 1 << 15])
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 def test_the_readout_is_solved_on_all_rows(
     monkeypatch: pytest.MonkeyPatch, activation: str, chunk: int, ridge: float
 ) -> None:
     monkeypatch.setattr("scm_train._rest.CHUNK", chunk)
+    monkeypatch.setattr("scm_train._rest.PIECE", chunk // 3)
     x, y = problem()
     fitted = machine(x, y, search_rows=200, activation=activation, ridge=ridge)
     (hidden,) = fitted.hidden_layers(x)
