@@ -11,10 +11,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train._compiled import MOST_TABLES, fired_dots
 from scm_train._levels import LevelBlock
 from scm_train.chunks import Scratch
 
-__all__ = ["LevelTables", "at_least", "matches_needed"]
+__all__ = ["DrawTables", "LevelTables", "at_least", "matches_needed"]
 
 #: Rows compared at a time.
 TILE = 16
@@ -48,16 +49,38 @@ class LevelTables:
             matches += table[draws, levels[rows], candidates]
         return 2 * matches - self.inputs
 
-    def fires(self, draw: int, limits: NDArray[np.int64]) -> Callable[[slice], NDArray[np.bool_]]:
-        """Prepare ``H W^T >= limits`` of one of the draws."""
+    def of(self, draw: int) -> DrawTables:
+        """The tables of one of the draws."""
         tables = [table[draw] for table in self._tables]
-        needed = matches_needed(limits, self.inputs, self.inputs).astype(self._dtype)
+        return DrawTables(tables, self._levels, self.inputs, self._scratch)
+
+
+class DrawTables:
+    """Matches of one draw: for each block a table (levels, T), and every row's level in it."""
+
+    def __init__(
+        self,
+        tables: list[NDArray],
+        levels: list[NDArray[np.uint16]],
+        inputs: int,
+        scratch: Scratch,
+    ):
+        self.tables, self.levels, self.inputs = tables, levels, inputs
+        self._scratch = scratch
+
+    def subset(self, which: NDArray[np.intp]) -> DrawTables:
+        """The tables of some of the candidates."""
+        return DrawTables([t[:, which] for t in self.tables], self.levels, self.inputs, Scratch())
+
+    def fires(self, limits: NDArray[np.int64]) -> Callable[[slice], NDArray[np.bool_]]:
+        """Prepare ``H W^T >= limits``."""
+        needed = self._needed(limits)
 
         def on(rows: slice) -> NDArray[np.bool_]:
-            shape = (rows.stop - rows.start, self.candidates)
-            total = self._scratch("total", shape, self._dtype)
-            share = self._scratch("share", shape, self._dtype)
-            for number, (levels, table) in enumerate(zip(self._levels, tables, strict=True)):
+            shape = (rows.stop - rows.start, len(limits))
+            total = self._scratch("total", shape, needed.dtype)
+            share = self._scratch("share", shape, needed.dtype)
+            for number, (levels, table) in enumerate(zip(self.levels, self.tables, strict=True)):
                 # Levels are in range by construction; this mode spares the check of each.
                 table.take(levels[rows], axis=0, mode="wrap", out=share if number else total)
                 if number:
@@ -65,6 +88,33 @@ class LevelTables:
             return at_least(total, needed, self._scratch("fires", shape, np.bool_))
 
         return on
+
+    def dots(
+        self, limits: NDArray[np.int64]
+    ) -> Callable[[slice, NDArray[np.float32]], NDArray[np.float64]] | None:
+        """Prepare the sums (probes, T) of probes (probes, rows) over the rows that fire.
+
+        None without a compiled loop for it.
+        """
+        if fired_dots is None or len(self.tables) > MOST_TABLES:
+            return None
+        needed = self._needed(limits)
+        missing = MOST_TABLES - len(self.tables)
+        nothing = np.zeros((1, len(limits)), dtype=needed.dtype)
+        tables = (*self.tables, *[nothing] * missing)
+
+        def on(rows: slice, probes: NDArray[np.float32]) -> NDArray[np.float64]:
+            own = [levels[rows] for levels in self.levels]
+            levels = (*own, *[np.zeros(probes.shape[1], dtype=np.uint16)] * missing)
+            out = np.zeros((len(probes), len(limits)))
+            for probe, sums in zip(probes, out, strict=True):
+                fired_dots(tables, levels, needed, probe, sums)
+            return out
+
+        return on
+
+    def _needed(self, limits: NDArray[np.int64]) -> NDArray:
+        return matches_needed(limits, self.inputs, self.inputs).astype(self.tables[0].dtype)
 
 
 def matches_needed(

@@ -29,6 +29,8 @@ __all__ = [
 MOST_PAIRED = 16
 #: Which blocks to join is judged on this many rows, evenly spread.
 JUDGED_ROWS = 1 << 14
+#: With more joint levels than this, sorting is faster than counting.
+MOST_COUNTED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,10 @@ class Feature:
         """The bits as 1 and 0."""
         return (self.bits > 0).astype(np.float32)
 
+    @cached_property
+    def _halves(self) -> NDArray[np.float32]:
+        return np.float32(0.5) * self.bits
+
     def shares(self, weights: NDArray, dtype: np.dtype) -> NDArray:
         """The tables (..., levels, candidates) of weights (..., candidates, inputs)."""
         own = np.swapaxes(weights[..., self.inputs], -1, -2)
@@ -55,10 +61,9 @@ class Feature:
 
     def matches(self, weights: NDArray[np.float32], dtype: np.dtype) -> NDArray:
         """Likewise the numbers of bits that match their signs, of weights +-1."""
-        doubled = self.bits @ np.swapaxes(weights[..., self.inputs], -1, -2)
-        doubled += self.bits.shape[1]
-        doubled *= 0.5
-        return doubled.astype(dtype)
+        surplus = self._halves @ np.swapaxes(weights[..., self.inputs], -1, -2)
+        surplus += 0.5 * self.bits.shape[1]
+        return surplus.astype(dtype)
 
     def levels(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.searchsorted(self.codes, codes[:, self.number], side="right") - 1
@@ -184,7 +189,7 @@ def _judged_size(first: _Levelled, second: _Levelled, most: int) -> int:
         return most + 1
     step = -(-len(first.levels) // JUDGED_ROWS)
     pairs = _pairs(first, second, slice(None, None, step))
-    if first.block.size * second.block.size > 4 * len(pairs):
+    if first.block.size * second.block.size > MOST_COUNTED:
         return len(np.unique(pairs))
     return int(np.count_nonzero(np.bincount(pairs)))
 

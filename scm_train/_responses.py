@@ -48,8 +48,34 @@ class Batch:
     def subset(self, which: NDArray[np.intp]) -> Batch:
         return replace(self, candidates=self.candidates.subset(which))
 
+    @property
+    def whole(self) -> bool:
+        """Whether sums are of whole numbers."""
+        return self.inputs.integer and self.candidates.weights.dtype == np.int8
+
+    @property
+    def limits(self) -> NDArray[np.int64]:
+        """The least whole sums at which candidates fire."""
+        biases = self.candidates.biases
+        # For a whole number s, s + b > 0 where s >= floor(-b) + 1, and s + b >= 0 where
+        # s >= ceil(-b); s itself is within the number of weights.
+        limits = np.floor(-biases) + 1 if self.activation == "sign" else np.ceil(-biases)
+        most = self.candidates.weights.shape[1] + 1
+        return np.minimum(np.maximum(limits, -most), most).astype(np.int64)
+
     def outputs(self, which: NDArray[np.intp], rows: int, chunk_map: ChunkMap) -> Floats:
         """Some candidates' outputs (candidates, rows) in float64."""
+        tables = self.candidates.tables
+        if tables is not None and self.activation in HARDWARE_ACTIVATIONS:
+            fires = tables.subset(which).fires(self.limits[which])
+            least = -1.0 if self.activation == "sign" else 0.0
+            h = np.empty((len(which), rows))
+            chunk_map(
+                lambda chunk: np.copyto(h[:, chunk], np.where(fires(chunk).T, 1.0, least)),
+                rows,
+                CHUNK_ROWS,
+            )
+            return h
         nodes = self.candidates.subset(which)
         return node_outputs(nodes, self.lambda_, self.inputs, self.activation, rows, chunk_map)
 
@@ -139,19 +165,14 @@ def _smooth(
 
 def _bits(batch: Batch, scratch: Scratch) -> Callable[[slice], NDArray[np.float32]]:
     """Whether each row fires, exactly: rounding near the threshold would flip whole rows."""
-    weights, biases = batch.candidates.weights, batch.candidates.biases
-    strict = batch.activation == "sign"
-    if batch.inputs.integer and weights.dtype == np.int8:
-        # For a whole number s, s + b > 0 where s >= floor(-b) + 1, and s + b >= 0 where
-        # s >= ceil(-b); s itself is within the number of weights.
-        limits = np.floor(-biases) + 1 if strict else np.ceil(-biases)
-        most = weights.shape[1] + 1
-        limits = np.minimum(np.maximum(limits, -most), most).astype(np.int64)
-        ready = batch.candidates.fires
-        fires = batch.inputs.fires(weights, limits) if ready is None else ready(limits)
+    candidates = batch.candidates
+    if candidates.tables is not None:
+        fires = candidates.tables.fires(batch.limits)
+    elif batch.whole:
+        fires = batch.inputs.fires(candidates.weights, batch.limits)
     else:
-        sums = batch.inputs.sums(weights, biases, np.float64)
-        compare = np.greater if strict else np.greater_equal
+        sums = batch.inputs.sums(candidates.weights, candidates.biases, np.float64)
+        compare = np.greater if batch.activation == "sign" else np.greater_equal
 
         def fires(chunk: slice) -> NDArray[np.bool_]:
             return compare(sums(chunk), 0)

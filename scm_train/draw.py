@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._level_tables import LevelTables
+from scm_train._level_tables import DrawTables, LevelTables
 from scm_train.errors import ParameterError
-from scm_train.inputs import Fires, LayerInputs
+from scm_train.inputs import LayerInputs
 
 __all__ = ["BiasRange", "CandidateDraw", "Candidates", "InputsPerNode", "SignPattern"]
 
@@ -32,8 +31,8 @@ class Candidates:
     weights: NDArray
     mask: NDArray[np.bool_] | None
     biases: NDArray[np.float64]
-    #: Whether these candidates fire at a sum of at least their limits, from tables of their draw.
-    fires: Callable[[NDArray[np.int64]], Fires] | None = None
+    #: Tables of the draw, where those serve; they hold until the next draws are made.
+    tables: DrawTables | None = None
 
     def __len__(self) -> int:
         return len(self.biases)
@@ -95,7 +94,7 @@ class CandidateDraw:
             # Integer sums never meet a threshold strictly between integers, so none can tie.
             biases -= _sums_at(inputs, weights, np.stack([d.at for d in drawn]), tables)
         return [
-            Candidates(w, d.mask, b, None if tables is None else partial(tables.fires, number))
+            Candidates(w, d.mask, b, None if tables is None else tables.of(number))
             for number, (w, d, b) in enumerate(zip(weights, drawn, biases, strict=True))
         ]
 

@@ -213,7 +213,7 @@ class LevelInputs:
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         if weights.all():
-            return LevelTables(self._blocks, weights[None], Scratch()).fires(0, limits)
+            return LevelTables(self._blocks, weights[None], Scratch()).of(0).fires(limits)
         count = weights.shape[1]
         seen = np.count_nonzero(weights, axis=1)
         # A feature's share is a difference, and may be negative; the total of all shares and of

@@ -7,6 +7,7 @@ one, so that the choice is that of a float64 search.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -143,11 +144,17 @@ class Search:
     def _bit_moments(self, batch: Batch, aim: _Aim) -> _Moments:
         """Likewise of sign and step, whose outputs are exact: no rounding can flip them."""
         sign = batch.activation == "sign"
-        given = responses(batch, self._scratch)
+        tables = batch.candidates.tables
+        # With many probes a matrix product is the faster way.
+        sums = None if tables is None or aim.exact else tables.dots(batch.limits)
+        given = responses(batch, self._scratch) if sums is None else None
 
-        def on(chunk: slice) -> tuple[Floats, NDArray[np.float32]]:
+        def on(chunk: slice) -> tuple[Floats, NDArray[np.float32] | None]:
+            probes = aim.probes(chunk, ones=not sign)
+            if given is None:
+                return sums(chunk, probes), None
             t = given.on(chunk)
-            return (aim.probes(chunk, ones=not sign) @ t).astype(np.float64), t
+            return (probes @ t).astype(np.float64), t
 
         parts = self._map(on, aim.rows, _chunk_rows(len(batch.candidates)))
         dots = parts[0][0] if len(parts) == 1 else np.sum([dots for dots, _ in parts], axis=0)
@@ -157,11 +164,13 @@ class Search:
             # Bits are their own squares.
             norm, dots = dots[0], dots[1:]
         moments = aim.moments_of(dots, norm, np.full(len(norm), batch.rounding))
-        if len(parts) > 1:
+        if given is None or len(parts) > 1:
             return moments
         return replace(moments, outputs=lambda k: given.outputs(parts[0][1][:, k]))
 
     def _choose(self, batch: Batch, moments: _Moments, aim: _Aim, r: float) -> Configuration | None:
+        if moments.hopeless(aim.energy, r):
+            return None
         xi, slack = moments.inequality(aim.energy, r)
         possible = np.flatnonzero((xi > -slack).all(axis=0))
         if not len(possible):
@@ -268,6 +277,15 @@ class _Moments:
         reach = 1.0 if self.outside is self.norm else self.norm / outside
         slack = 2 * (np.sqrt(gain * energy * reach) + gain * reach)
         return xi, self.rounding * (slack + self.rounding * energy * reach)
+
+    def hopeless(self, energy: Floats, r: float) -> bool:
+        """Whether it is plain, at a fraction of the cost, that no candidate passes."""
+        if self.outside is not self.norm:
+            return False
+        most = np.abs(self.inner).max(axis=1) / math.sqrt(max(self.norm.min(), SATURATED))
+        # Twice the error that rounding can make: this is no place for a close decision.
+        most += 2 * self.rounding.max() * np.sqrt(energy)
+        return bool((most * most < (1 - r) * energy).any())
 
     def replace(self, which: NDArray[np.intp], others: _Moments) -> None:
         """Take the moments of the candidates in ``which`` from ``others``."""

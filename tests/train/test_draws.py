@@ -47,4 +47,6 @@ def test_tables_of_a_draw_fire_as_its_weights_do() -> None:
         batch = draws(layer, ROWS, 11)
         sums = bits @ batch.weights.T.astype(float)
         limits = np.random.default_rng(5).integers(-70, 70, 11)
-        np.testing.assert_array_equal(batch.fires(limits)(slice(20, 140)), sums[20:140] >= limits)
+        np.testing.assert_array_equal(
+            batch.tables.fires(limits)(slice(20, 140)), sums[20:140] >= limits
+        )

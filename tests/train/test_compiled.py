@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scm_train import SCNClassifier, SCNRegressor
+from scm_train._compiled import _fired_dots, fired_dots
+from scm_train.draw import CandidateDraw
+from scm_train.draws import Draws
+from scm_train.encoders import fit_encoder
+from scm_train.inputs import LevelInputs, Rows
+
+
+def test_numba_is_there() -> None:
+    """Without it the tests below would compare NumPy with itself."""
+    assert fired_dots is not None
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("rows", [1, 64, 201])
+def test_compiled_and_plain_loop_agree(dtype: type, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    sizes, count = (1, 5, 40, 300), 13
+    tables = tuple(rng.integers(0, 60, (size, count)).astype(dtype) for size in sizes)
+    levels = tuple(rng.integers(0, size, rows).astype(np.uint16) for size in sizes)
+    needed = rng.integers(80, 160, count).astype(dtype)
+    probe = rng.standard_normal(rows).astype(np.float32)
+    found, wanted = np.zeros(count), np.zeros(count)
+    fired_dots(tables, levels, needed, probe, found)
+    # A sum beyond the tables' type wraps around without a word.
+    with np.errstate(over="ignore"):
+        _fired_dots(tables, levels, needed, probe, wanted)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("features", "bits"), [(1, 7), (3, 15), (4, 31), (4, 300)])
+def test_sums_over_the_rows_that_fire(features: int, bits: int) -> None:
+    rng = np.random.default_rng(features)
+    x = rng.random((1500, features))
+    encoder = fit_encoder(f"thermometer:{bits}", x, input_bits=12)
+    inputs = LevelInputs(Rows(x, np.zeros(features), np.ones(features), encoder))
+    batch = Draws(CandidateDraw(), rng)(inputs, len(x), 21)
+    limits = rng.integers(-bits, bits, 21)
+    # Halves of whole numbers have exact sums in any order.
+    probes = 0.5 * rng.integers(-9, 9, (2, 1000)).astype(np.float32)
+    chunk = slice(300, 1300)
+    found = batch.tables.dots(limits)(chunk, probes)
+    np.testing.assert_array_equal(found, probes @ batch.tables.fires(limits)(chunk))
+
+
+@pytest.mark.parametrize("activation", ["sign", "step"])
+@pytest.mark.parametrize("estimator", [SCNRegressor, SCNClassifier])
+def test_models_are_the_same_without_numba(
+    monkeypatch: pytest.MonkeyPatch, estimator: type, activation: str
+) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.random((600, 4))
+    y = np.sin(6 * x[:, 0]) + x[:, 1] * x[:, 2]
+    if estimator is SCNClassifier:
+        y = np.digitize(y, [0.2, 0.9])
+    settings = {"max_nodes": 25, "candidates": 30, "activation": activation, "random_state": 1}
+    settings |= {"criterion": "paper", "inputs_per_node": None, "sign_pattern": "free"}
+
+    def fitted():
+        machine = estimator(**settings).fit(x, y).machine_
+        return machine.layers[0].weights, machine.layers[0].biases, machine.readout
+
+    compiled = fitted()
+    monkeypatch.setattr("scm_train._level_tables.fired_dots", None)
+    for found, wanted in zip(fitted(), compiled, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_more_tables_than_the_loop_takes_are_left_to_numpy() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.random((400, 7))
+    encoder = fit_encoder("thermometer:31", x, input_bits=10)
+    inputs = LevelInputs(Rows(x, np.zeros(7), np.ones(7), encoder))
+    batch = Draws(CandidateDraw(), rng)(inputs, len(x), 5)
+    assert len(batch.tables.tables) > 4
+    assert batch.tables.dots(np.zeros(5, dtype=np.int64)) is None
