@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 SUDO   := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
 JOBS   ?= 2
 
-.PHONY: setup demo test lint bench-quick clean icarus
+.PHONY: setup demo test test-all lint bench-quick clean icarus
 
 setup: icarus $(READY)
 
@@ -36,6 +36,10 @@ demo: setup
 
 test: setup lint
 	@$(BIN)/python -m pytest -q -n $(JOBS)
+
+# The long proofs and simulations as well.
+test-all: setup lint
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m "long or not long"
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -16,6 +16,7 @@ FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0, or the exit code of what went wrong, which one line tells."""
     signal.signal(signal.SIGTERM, _terminate)
+    _open_standard_files()
     try:
         # Amaranth takes a while to import, and Ctrl-C may come before it is there.
         from scm_hw.cli import build_parser
@@ -38,6 +39,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return FAILED
     return 0
+
+
+def _open_standard_files() -> None:
+    """Where stdout or stderr was closed (`>&-`), what goes there is dropped.
+
+    Otherwise the next file that is opened would take its number, and all that is printed.
+    """
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            # The lowest number that is free.
+            opened = os.open(os.devnull, os.O_WRONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8"))
 
 
 def _forget_stdout() -> None:

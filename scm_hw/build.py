@@ -17,10 +17,10 @@ from typing import Any
 
 from scm_hw import boards
 from scm_hw.boards import Board
-from scm_hw.check import SIMULATORS, played, prove, prove_files, prove_interface
+from scm_hw.check import SIMULATORS, played, prove, prove_files, prove_interface, prove_netlist
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import board_files, interface_files, out_of_context_files, testbench_files
-from scm_hw.errors import ModelFileError, OptionError
+from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
 from scm_hw.fold import USABLE_SHARE
 from scm_hw.folders import replacing, write_files
 from scm_hw.load import read_model
@@ -46,6 +46,14 @@ class BuildOptions:
     data: Path | None = None
     simulators: tuple[str, ...] = SIMULATORS
     synthesis: bool = True
+    gate_sim: bool = False
+
+    def __post_init__(self) -> None:
+        if self.gate_sim and not (self.simulators and self.synthesis):
+            raise OptionError(
+                "gate-level simulation must have synthesis and the simulators before it; leave "
+                "--no-synth and --no-sim out, or --gate-sim"
+            )
 
 
 @dataclass(frozen=True)
@@ -113,17 +121,39 @@ def build(
         tell("writing Verilog")
         write_files(folder, _files(design, rows))
         failure = Path(f"{os.path.realpath(target)}.failed")
-        with _synthesis(design, how.synthesis) as synthesis:
+        netlist = workdir / "netlist" / "netlist.v" if how.gate_sim else None
+        with (
+            _keeping_logs(workdir, failure),
+            _synthesis(design, how.synthesis, netlist) as synthesis,
+        ):
             simulations = prove(design, rows, how.simulators, workdir, failure, tell)
             if how.simulators:
                 prove_files(folder, design, workdir, tell)
                 prove_interface(folder, design, rows, how.simulators, workdir, tell)
             tell("synthesising with Yosys")
             resources = synthesis()
+            if netlist is not None:
+                checked = prove_netlist(design, rows, netlist, netlist.parent, failure, tell)
+                simulations.append(checked)
         report = make_report(name, design, rows, simulations, resources)
         write_files(folder, _report_files(report, design, rows))
     shutil.rmtree(failure, ignore_errors=True)
     return Build(target, report)
+
+
+@contextmanager
+def _keeping_logs(workdir: Path, keep: Path) -> Iterator[None]:
+    """Where an error names a log in the scratch folder, the logs are kept and named instead."""
+    try:
+        yield
+    except (ToolError, MismatchError) as error:
+        if str(workdir) not in str(error):
+            raise
+        for log in workdir.rglob("*.log"):
+            copy = keep / log.relative_to(workdir)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(log, copy)
+        raise type(error)(str(error).replace(str(workdir), str(keep))) from None
 
 
 def _estimated(design: Design) -> Resources:
@@ -132,14 +162,18 @@ def _estimated(design: Design) -> Resources:
 
 
 @contextmanager
-def _synthesis(design: Design, wanted: bool) -> Iterator[Callable[[], Resources | None]]:
+def _synthesis(
+    design: Design, wanted: bool, netlist: Path | None
+) -> Iterator[Callable[[], Resources | None]]:
     """Synthesis beside the simulations; yields what waits for its result."""
     if not wanted:
         yield lambda: None
         return
+    if netlist is not None:
+        netlist.parent.mkdir()
 
     def synthesised() -> Resources:
-        return synthesise({f"{CORE}.v": design.verilog}, CORE)
+        return synthesise({f"{CORE}.v": design.verilog}, CORE, netlist=netlist)
 
     def result() -> Resources:
         resources = pending.result()

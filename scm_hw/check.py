@@ -19,6 +19,7 @@ from scm_hw.simulate import (
     run_amaranth,
     run_icarus,
     run_interface,
+    run_netlist,
     run_testbench,
     run_verilator,
 )
@@ -140,6 +141,20 @@ def prove(
             _kept(result, design, rows, folder, keep_failure).check()
         results.append(result)
     return results
+
+
+def prove_netlist(
+    design: Design, rows: CheckRows, netlist: Path, workdir: Path, keep_failure: Path, tell: Tell
+) -> SimResult:
+    """What synthesis made of the design, on the vectors of the simulators."""
+    tell("simulating the netlist")
+    plan = design.schedule
+    result = run_netlist(
+        netlist, played(design, rows), plan.latency, plan.initiation_interval, workdir=workdir
+    )
+    if not result.ok:
+        _kept(result, design, rows, workdir, keep_failure).check()
+    return result
 
 
 def _kept(

@@ -119,6 +119,9 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-sim", action="store_true", help="leave the simulations out")
     parser.add_argument("--no-synth", action="store_true", help="leave synthesis out")
+    parser.add_argument(
+        "--gate-sim", action="store_true", help="simulate the synthesised netlist as well"
+    )
     parser.add_argument("--explain", action="store_true", help="print what each pass did and saved")
     parser.set_defaults(run=_build)
 
@@ -176,6 +179,7 @@ def _build(args: argparse.Namespace) -> None:
         data=args.data,
         simulators=() if args.no_sim else parse_simulators(args.sim),
         synthesis=not args.no_synth,
+        gate_sim=args.gate_sim,
     )
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)

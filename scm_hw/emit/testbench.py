@@ -13,9 +13,9 @@ TESTBENCH = "tb_scm_core.v"
 def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[str, str]:
     """The test bench and its vectors, file name to text.
 
-    It plays the vectors at full speed, with stalls on both sides, and into a sink that waits for
-    out_valid; its last line begins with PASS or FAIL. The hex files are looked for in the current
-    folder; +inputs= and +outputs= name others.
+    It plays the vectors at full speed, with stalls on both sides, into a sink that waits for
+    out_valid, and with resets in mid-stream; its last line begins with PASS or FAIL. The hex files
+    are looked for in the current folder; +inputs= and +outputs= name others.
     """
     if latency < 1 or interval < 1:
         raise OptionError(
@@ -38,9 +38,10 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
 # events can matter.
 _TEMPLATE = Template("""\
 // Self-checking test bench of scm_core: all vectors at full speed, again with stalls on both sides,
-// and again into a sink that waits for out_valid. Run it from the folder of its vectors, or name
-// them: +inputs=FILE +outputs=FILE. The last line begins with PASS or FAIL. As SystemVerilog and
-// with SYSTEMVERILOG_FATAL defined, a failing run also ends with a non-zero exit code.
+// again into a sink that waits for out_valid, and again with resets in mid-stream. Run it from the
+// folder of its vectors, or name them: +inputs=FILE +outputs=FILE. The last line begins with PASS
+// or FAIL. As SystemVerilog and with SYSTEMVERILOG_FATAL defined, a failing run also ends with a
+// non-zero exit code.
 `timescale 1ns / 1ps
 
 module tb_scm_core;
@@ -53,6 +54,10 @@ module tb_scm_core;
   localparam PATIENCE = 4 * (LATENCY + INTERVAL) + 1000;
   // Cycles after the last result in which a doubled one would show.
   localparam DRAIN = 2 * (LATENCY + INTERVAL);
+  // Cycles of a run in which it may be reset: while the pipeline fills, and twice when it is full.
+  localparam FIRST_RESET = 2 + LATENCY / 2;
+  localparam SECOND_RESET = 4 * (LATENCY + INTERVAL) + 7;
+  localparam THIRD_RESET = SECOND_RESET + 3;
   localparam MAX_ERRORS = 20;
 
   reg clk = 1'b0;
@@ -78,6 +83,7 @@ module tb_scm_core;
   integer received = 0;
   integer errors = 0;
   integer quiet = 0;
+  integer step = 0;
   integer last_sent = 0;
   integer sent_at [0:COUNT-1];
   reg stalling = 1'b0;
@@ -160,15 +166,47 @@ module tb_scm_core;
     end
   endtask
 
+  // What a reset finds in the core is gone, and must not come out later.
+  task forget_samples;
+    begin
+      received = sent;
+      waiting = 1'b0;
+      quiet = 0;
+    end
+  endtask
+
+  // All that a rising edge shows.
+  task check_edge;
+    begin
+      quiet = quiet + 1;
+      if (out_valid !== 1'b0 && out_valid !== 1'b1) begin
+        $$display("error: cycle %0d: out_valid is undefined", cycle);
+        errors = errors + 1;
+      end
+      check_offer;
+      // The result first: a sample taken at this edge can't be what comes out at it.
+      if (out_valid && out_ready) begin
+        check_result;
+        quiet = 0;
+      end
+      if (in_valid && in_ready) begin
+        take_sample;
+        quiet = 0;
+        #1 in_valid = 1'b0;
+      end
+    end
+  endtask
+
   // One run over all vectors, from a reset.
   task play;
-    input stalls, waits;
+    input stalls, waits, resets;
     begin
       stalling = stalls;
       patient = waits;
       sent = 0;
       received = 0;
       quiet = 0;
+      step = 0;
       waiting = 1'b0;
       rst = 1'b1;
       in_valid = 1'b0;
@@ -176,24 +214,12 @@ module tb_scm_core;
       rst = 1'b0;
       while (errors < MAX_ERRORS && quiet < (received == COUNT ? DRAIN : PATIENCE)) begin
         drive;
+        rst = resets && (step == FIRST_RESET || step == SECOND_RESET || step == THIRD_RESET);
         @(posedge clk);
-        quiet = quiet + 1;
-        if (out_valid !== 1'b0 && out_valid !== 1'b1) begin
-          $$display("error: cycle %0d: out_valid is undefined", cycle);
-          errors = errors + 1;
-        end
-        check_offer;
-        // The result first: a sample taken at this edge can't be what comes out at it.
-        if (out_valid && out_ready) begin
-          check_result;
-          quiet = 0;
-        end
-        if (in_valid && in_ready) begin
-          take_sample;
-          quiet = 0;
-          #1 in_valid = 1'b0;
-        end
+        if (rst) forget_samples;
+        else check_edge;
         cycle = cycle + 1;
+        step = step + 1;
         @(negedge clk);
       end
       if (received != COUNT && errors < MAX_ERRORS) begin
@@ -208,9 +234,10 @@ module tb_scm_core;
     if (!$$value$$plusargs("outputs=%s", outputs_file)) outputs_file = "$outputs";
     $$readmemh(inputs_file, inputs);
     $$readmemh(outputs_file, outputs);
-    play(1'b0, 1'b0);
-    if (errors < MAX_ERRORS) play(1'b1, 1'b0);
-    if (errors < MAX_ERRORS) play(1'b1, 1'b1);
+    play(1'b0, 1'b0, 1'b0);
+    if (errors < MAX_ERRORS) play(1'b1, 1'b0, 1'b0);
+    if (errors < MAX_ERRORS) play(1'b1, 1'b1, 1'b0);
+    if (errors < MAX_ERRORS) play(1'b1, 1'b0, 1'b1);
     finish;
   end
 endmodule

@@ -43,7 +43,12 @@ HISTORY: dict[str, type[np.generic]] = {
 
 def read_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file, or a `ModelFileError` that says what is wrong with it."""
-    return model_from_arrays(read_archive(path))
+    try:
+        return model_from_arrays(read_archive(path))
+    except ModelFileError as error:
+        if str(path) in str(error):
+            raise
+        raise ModelFileError(f"model file {path}: {error}") from None
 
 
 def model_from_arrays(arrays: dict[str, NDArray[Any]]) -> Model:

@@ -210,6 +210,7 @@ def checks_section(report: dict[str, Any], rows: CheckRows) -> Section:
         ),
         table("Outputs compared for equality", columns, body, text_columns=(5,)),
         _vectors_note(rows),
+        _netlist_note(report),
         # A build with simulators reaches its report only when these two have passed as well.
         el(
             "p",
@@ -217,6 +218,17 @@ def checks_section(report: dict[str, Any], rows: CheckRows) -> Section:
             "Verilator's lint had nothing to say about the Verilog.",
         ),
     )
+
+
+def _netlist_note(report: dict[str, Any]) -> Html:
+    if report["checks"]["netlist"]:
+        words = (
+            "“netlist” is what Yosys made of the Verilog for this device, in Icarus "
+            "Verilog with models of its LUTs, carry chains, registers, DSPs and memories."
+        )
+    else:
+        words = "The synthesised netlist was not simulated; build with --gate-sim to do that too."
+    return el("p", words)
 
 
 def _or_dash(value: int | None) -> str:

@@ -13,7 +13,7 @@ from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
 from scm_hw.report.synthesis import Resources
 from scm_hw.rows import RANDOM_ROWS, CheckRows
-from scm_hw.simulate import SimResult
+from scm_hw.simulate import NETLIST, SimResult
 
 FORMAT = "scm-report"
 
@@ -45,7 +45,7 @@ def make_report(
         hardware = rows.outputs[: len(rows.evaluation)]
         report |= accuracy(model, design.fixed, rows.evaluation, rows.activity.output, hardware)
     report |= {
-        "checks": _checks(rows, bool(simulations)),
+        "checks": _checks(rows, simulations),
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
         "resources": _resources(design, resources),
         "device": _device(design.board.device),
@@ -58,8 +58,9 @@ def make_report(
     return report
 
 
-def _checks(rows: CheckRows, simulated: bool) -> dict[str, Any]:
+def _checks(rows: CheckRows, simulations: list[SimResult]) -> dict[str, Any]:
     """What the vectors are, and what else was run on what is handed out."""
+    simulated = bool(simulations)
     evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
     return {
         "vectors": {
@@ -69,6 +70,7 @@ def _checks(rows: CheckRows, simulated: bool) -> dict[str, Any]:
         },
         "test_bench": simulated,
         "lint": simulated,
+        "netlist": any(result.simulator == NETLIST for result in simulations),
     }
 
 

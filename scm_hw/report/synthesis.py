@@ -112,8 +112,9 @@ def synthesise(
 def _commands(names: list[str], top: str, family: str) -> str:
     # The core is part of a larger design: no pads, no clock buffer.
     synth = f"synth_xilinx -flatten -abc9 -family {family} -noiopad -noclkbuf -top {top}"
-    steps = [*(f"read_verilog {name}" for name in names), synth]
-    return "; ".join([*steps, "tee -q -o stat.json stat -json", "write_verilog -noattr netlist.v"])
+    steps = [*(f"read_verilog {name}" for name in names), synth, "tee -q -o stat.json stat -json"]
+    # Icarus takes very long over wide nets whose bits have drivers of their own.
+    return "; ".join([*steps, "splitnets", "write_verilog -noattr netlist.v"])
 
 
 def _digest(verilog: Mapping[str, str], commands: str) -> str:

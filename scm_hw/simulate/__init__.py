@@ -1,4 +1,7 @@
-"""Checks of the emitted design against the interpreter's integers, in three simulators."""
+"""Checks of the emitted design against the interpreter's integers, in three simulators.
+
+A fourth check takes the netlist that synthesis made of it.
+"""
 
 from scm_hw.sim.model import Mismatch
 from scm_hw.sim.vectors import Probe, Vectors
@@ -6,11 +9,13 @@ from scm_hw.simulate._amaranth import run_amaranth
 from scm_hw.simulate._cocotb import run_icarus, run_verilator
 from scm_hw.simulate._interface import run_interface
 from scm_hw.simulate._lint import lint
+from scm_hw.simulate._netlist import NETLIST, run_netlist
 from scm_hw.simulate._process import kill_all, run_tool, telling_line
 from scm_hw.simulate._result import SimResult
 from scm_hw.simulate._testbench import run_testbench
 
 __all__ = [
+    "NETLIST",
     "Mismatch",
     "Probe",
     "SimResult",
@@ -20,6 +25,7 @@ __all__ = [
     "run_amaranth",
     "run_icarus",
     "run_interface",
+    "run_netlist",
     "run_testbench",
     "run_tool",
     "run_verilator",

@@ -59,7 +59,8 @@ def run_tool(
         return process.wait(timeout)
     except subprocess.TimeoutExpired as error:
         raise ToolError(
-            f"{name} must end within {timeout:g} s, not run on; allow more time, or see {log}"
+            f"{name} must end within {timeout:g} s, not run on (it last said {_last_line(log)!r}); "
+            "take a smaller model, or leave this step out"
         ) from error
     finally:
         kill_group(process)
@@ -88,6 +89,14 @@ def _copy(process: subprocess.Popen[str], log: Path, on_line: LineCallback | Non
             file.write(line)
             if on_line is not None:
                 on_line(line.rstrip("\n"))
+
+
+def _last_line(log: Path) -> str:
+    try:
+        lines = log.read_text(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def telling_line(log: Path) -> str:

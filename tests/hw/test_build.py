@@ -334,14 +334,18 @@ def test_files_that_fail_their_own_checks_are_not_handed_out(
     code, line = failing(tmp_path, capsys, "--sim", "icarus")
     assert code == 1
     assert re.match(r"error: tb_scm_core\.v must pass, not fail \(error: vector 0 took", line)
-    assert contents(tmp_path) == earlier
+    log = Path(re.search(r"see (\S+)$", line)[1])
+    assert log.is_relative_to(tmp_path / "out.failed")
+    assert "FAIL" in log.read_text()
+    kept = {k: v for k, v in contents(tmp_path).items() if not k.startswith("out.failed")}
+    assert kept == earlier
 
 
 def test_a_design_too_large_after_synthesis_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = small_model(tmp_path / "m.npz")
-    monkeypatch.setattr(building, "synthesise", lambda *_: Resources(lut=70_000, ff=1))
+    monkeypatch.setattr(building, "synthesise", lambda *_, **__: Resources(lut=70_000, ff=1))
     how = BuildOptions(out=tmp_path / "out", simulators=())
     with pytest.raises(FitError, match=r"not need 70,000 LUT of 63,400 \(110%\)"):
         build(model, boards.get("arty-a7"), None, how)

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -123,7 +124,8 @@ BAD = {
     "model is a folder": build_case(model="other", message="model file other .*"),
     "truncated model": build_case(model="truncated.npz", message="model file truncated.npz .*"),
     "newer model": build_case(
-        model="newer.npz", message="meta 'version' must be at most 1, not 2; inst"
+        model="newer.npz",
+        message="model file newer.npz: meta 'version' must be at most 1, not 2; inst",
     ),
     "text for a model": build_case(model="text.csv", message="model file text.csv .*"),
     "tanh model": build_case(model="tanh.npz", message="layer 1 .*tanh"),
@@ -374,6 +376,17 @@ def test_a_reader_that_has_gone_is_no_error(workshop: Path, arguments: tuple[str
     os.close(reader)
     with os.fdopen(writer, "w") as stdout:
         assert run_into(stdout, *arguments, cwd=workshop) == (141, "")
+
+
+@pytest.mark.parametrize("arguments", ["boards", "boards --json", "show good.npz", "show none.npz"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_outputs_are_no_traceback(workshop: Path, arguments: str, closed: str) -> None:
+    line = f"{sys.executable} -m scm_hw {arguments} {closed}"
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=workshop, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (2 if "none" in arguments else 0)
+    assert done.stderr.count("\n") == ("none" in arguments and "2>" not in closed)
 
 
 @pytest.mark.parametrize("arguments", [("boards",), ("boards", "--json")])

@@ -391,7 +391,8 @@ def test_other_compression_is_refused_before_it_is_unpacked(path: Path, method: 
 
 
 def test_an_empty_archive_and_a_foreign_one(path: Path) -> None:
+    missing = "entry 'meta' must be present; the file is incomplete"
     archive(path, [])
-    refused(path, "entry 'meta' must be present; the file is incomplete", read_model)
+    refused(path, f"model file {path}: {missing}", read_model)
     np.savez(path, weights=np.zeros(3))
-    refused(path, "entry 'meta' must be present; the file is incomplete", read_model)
+    refused(path, f"model file {path}: {missing}", read_model)

@@ -1,0 +1,221 @@
+"""The synthesised netlist against the interpreter: every kind of core, and planted faults."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from scm_hw import boards
+from scm_hw import build as building
+from scm_hw.build import BuildOptions, build
+from scm_hw.check import played
+from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.errors import MismatchError, OptionError, ToolError
+from scm_hw.report.synthesis import synthesise
+from scm_hw.rows import check_rows
+from scm_hw.simulate import SimResult, run_netlist
+from scm_hw.simulate._primitives import primitive_models
+from tests.hw.commands import SMALL, small_model
+from tests.support import random_model
+
+SHORT: dict[str, Any] = SMALL | {"rows": 4}
+# A netlist is slow to simulate, and a few dozen samples cross every state of these cores.
+VECTORS = 40
+CORES: dict[str, tuple[dict[str, Any], str]] = {
+    "unrolled": ({}, "none"),
+    "deep argmax": ({"layers": (3, 2), "task": "classification", "outputs": 3}, "none"),
+    "external": ({"mechanism": "external", "outputs": 2, "layers": (2,)}, "none"),
+    "polynomial": ({"mechanism": "polynomial", "features": 1}, "none"),
+    "table": ({"mechanism": "table", "features": 1}, "none"),
+    "folded": ({"layers": (3, 2)}, "2x2"),
+}
+MORE_CORES: dict[str, tuple[dict[str, Any], str]] = {
+    "deep": ({"layers": (3, 3, 2), "activation": ("sign", "step", "sign")}, "none"),
+    "argmax": ({"task": "classification", "outputs": 5}, "none"),
+    "polynomial of two": ({"mechanism": "polynomial", "outputs": 2}, "none"),
+    "table of two": ({"mechanism": "table"}, "none"),
+    "fixed point inputs": ({"encoder": "none"}, "none"),
+    "selective": ({"features": 5, "layers": (6,), "inputs_per_node": 2}, "none"),
+    "folded argmax": ({"task": "classification", "outputs": 3}, "1x2"),
+    "folded external": ({"mechanism": "external", "layers": (3, 2)}, "2x3"),
+    "folded into block memory": (
+        {"features": 60, "encoder": "binary", "bits": 1, "input_bits": 1, "layers": (48,)},
+        "2x4",
+    ),
+}
+
+
+def designed(options: dict[str, Any], fold: str = "none", clock: float = 130.0) -> Design:
+    """At a clock that multipliers can keep."""
+    board = boards.by_part("xc7a100tcsg324-1", clock)
+    return compile_model(random_model(5, **(SHORT | options)), board, Options(fold=fold))
+
+
+def netlist_of(design: Design, folder: Path) -> Path:
+    path = folder / "netlist.v"
+    synthesise({f"{CORE}.v": design.verilog}, CORE, netlist=path)
+    return path
+
+
+def simulated(design: Design, netlist: Path, folder: Path) -> SimResult:
+    vectors = played(design, check_rows(design, design.model.evaluation))
+    plan = design.schedule
+    return run_netlist(
+        netlist,
+        vectors.head(VECTORS),
+        plan.latency,
+        plan.initiation_interval,
+        workdir=folder / "work",
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", [*CORES, *(pytest.param(kind, marks=pytest.mark.long) for kind in MORE_CORES)]
+)
+def test_netlists_are_their_models(kind: str, tmp_path: Path) -> None:
+    """Bit for bit and cycle for cycle, with stalls and resets."""
+    design = designed(*(CORES | MORE_CORES)[kind])
+    result = simulated(design, netlist_of(design, tmp_path), tmp_path)
+    assert result.failures == ()
+    assert (result.simulator, result.vectors) == ("netlist", VECTORS)
+    assert result.cycles == design.schedule.latency
+    assert result.interval == design.schedule.initiation_interval
+
+
+def test_a_wrong_bit_of_a_lut_is_found(tmp_path: Path) -> None:
+    """The table of each of the netlist's larger LUTs, inverted."""
+    design = designed({})
+    netlist = netlist_of(design, tmp_path)
+    text = netlist.read_text()
+    luts = list(re.finditer(r"\.INIT\((\d+)'h([0-9a-f]+)\)", text))
+    assert len(luts) > 10
+    for found in Random(0).sample([lut for lut in luts if int(lut[1]) > 8], 3):
+        inverted = int(found[2], 16) ^ ((1 << int(found[1])) - 1)
+        netlist.write_text(
+            f"{text[: found.start()]}.INIT({found[1]}'h{inverted:x}){text[found.end() :]}"
+        )
+        with pytest.raises(MismatchError, match=r"^netlist must agree with the interpreter"):
+            simulated(design, netlist, tmp_path).check()
+
+
+def test_a_register_more_is_found(tmp_path: Path) -> None:
+    design = designed({})
+    netlist = netlist_of(design, tmp_path)
+    text = netlist.read_text()
+    assert text.count(".Q(out_valid)") == 1
+    late = (
+        "  wire early; FDRE late(.C(clk), .CE(1'h1), .D(early), .R(rst), .Q(out_valid));\nendmodule"
+    )
+    netlist.write_text(text.replace(".Q(out_valid)", ".Q(early)").replace("endmodule", late))
+    assert not simulated(design, netlist, tmp_path).ok
+
+
+# Width and depth of memories that take every shape of a block; the deep ones, long to read in.
+WIDE = ((9, 1500), (18, 900), (36, 400), (72, 300))
+DEEP = ((1, 16384), (2, 8192), (4, 4096), (1, 40000))
+
+
+def rom(number: int, words: list[int], width: int) -> str:
+    """Statements of one memory, read at every clock edge."""
+    lines = "".join(f"    rom{number}[{i}] = {width}'h{w:x};\n" for i, w in enumerate(words))
+    return (
+        f'  (* rom_style = "block" *) reg [{width - 1}:0] rom{number} [0:{len(words) - 1}];\n'
+        f"  initial begin\n{lines}  end\n"
+        f"  always @(posedge clk) word{number} <= rom{number}[address];\n"
+    )
+
+
+READER = """
+module reader;
+  reg clk = 0;
+  reg [15:0] address = 0;
+{wires}
+  scm_core dut(.clk(clk), .address(address){pins});
+  initial begin
+    repeat ({depth}) begin
+      #5 clk = 1;
+      #5 clk = 0;
+      $display("{formats}"{words});
+      address = address + 1;
+    end
+    $finish;
+  end
+endmodule
+"""
+
+
+@pytest.mark.parametrize("shapes", [WIDE, pytest.param(DEEP, marks=pytest.mark.long)])
+def test_block_memories_hold_what_they_were_given(
+    shapes: tuple[tuple[int, int], ...], tmp_path: Path
+) -> None:
+    """Every word of memories in every shape of block RAM."""
+    random = Random(0)
+    memories = [[random.getrandbits(width) for _ in range(depth)] for width, depth in shapes]
+    outputs = [f"output reg [{width - 1}:0] word{i}" for i, (width, _) in enumerate(shapes)]
+    ports = ", ".join(["input clk, input [15:0] address", *outputs])
+    roms = "".join(rom(i, memories[i], width) for i, (width, _) in enumerate(shapes))
+    netlist = tmp_path / "netlist.v"
+    core = f"module scm_core({ports});\n{roms}endmodule\n"
+    resources = synthesise({"scm_core.v": core}, CORE, netlist=netlist)
+    assert {"RAMB18E1", "RAMB36E1"} <= resources.by_cell.keys()
+    numbers = range(len(shapes))
+    reader = READER.format(
+        depth=max(depth for _, depth in shapes),
+        wires="\n".join(f"  wire [{width - 1}:0] word{i};" for i, (width, _) in enumerate(shapes)),
+        pins="".join(f", .word{i}(word{i})" for i in numbers),
+        formats=" ".join("%h" for _ in numbers),
+        words="".join(f", word{i}" for i in numbers),
+    )
+    (tmp_path / "models.v").write_text(primitive_models(netlist.read_text()))
+    (tmp_path / "reader.v").write_text(reader)
+    sources = ["reader.v", "netlist.v", "models.v"]
+    build_command = ["iverilog", "-g2012", "-s", "reader", "-o", "reader.vvp", *sources]
+    subprocess.run(build_command, cwd=tmp_path, check=True)
+    done = subprocess.run(
+        ["vvp", "-n", "reader.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    columns = list(zip(*(line.split() for line in done.stdout.splitlines()), strict=True))
+    for column, words in zip(columns, memories, strict=True):
+        assert [int(text, 16) for text in column[: len(words)]] == words
+
+
+def test_a_block_memory_that_is_written_is_refused() -> None:
+    netlist = "  RAMB18E1 #(\n    .WRITE_WIDTH_A(32'd18)\n  ) ram (\n"
+    with pytest.raises(ToolError, match="netlist must have read-only block memories"):
+        primitive_models(netlist)
+
+
+def test_a_build_with_gate_sim_reports_it(tmp_path: Path) -> None:
+    model = small_model(tmp_path / "m.npz", rows=3)
+    how = BuildOptions(out=tmp_path / "out", simulators=("icarus",), gate_sim=True)
+    report = build(model, boards.get("arty-a7"), None, how).report
+    assert report["checks"]["netlist"]
+    assert report["bit_exact"]["netlist"] == report["bit_exact"]["icarus"]
+    assert "netlist" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_wrong_netlist_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Synthesis of another model's core; what it takes to look into it is kept."""
+    other = designed({}, clock=100.0).verilog
+
+    def wrong(_: dict[str, str], top: str, **options: Any) -> Any:
+        return synthesise({f"{top}.v": other}, top, **options)
+
+    monkeypatch.setattr(building, "synthesise", wrong)
+    model = small_model(tmp_path / "m.npz", rows=3)
+    how = BuildOptions(out=tmp_path / "out", simulators=("icarus",), gate_sim=True)
+    with pytest.raises(MismatchError, match=r"netlist must agree .*see the waveform"):
+        build(model, boards.get("arty-a7"), None, how)
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "out.failed" / "netlist.v").exists()
+
+
+@pytest.mark.parametrize("missing", [{"synthesis": False}, {"simulators": ()}])
+def test_gate_sim_needs_synthesis_and_simulators(missing: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="gate-level simulation must have synthesis"):
+        BuildOptions(gate_sim=True, **missing)
