@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from scm_hw.fold.lanes import Lanes, constant_memory, select, sliced
+from scm_hw.fold.lanes import Lanes, constant_memory, readout_rows, select, sliced, total
 from scm_hw.fold.machine import coefficient_bits
-from scm_hw.fold.plan import FoldPlan
-from scm_hw.rtl import Probe
+from scm_hw.fold.plan import LINEAR_RANKS, READOUT_RANKS, FoldPlan
+from scm_hw.ir import ranges
+from scm_hw.rtl import Probe, ScmCore
+from scm_hw.schedule import Layout
 
 
 class FoldedCore(wiring.Component):
@@ -69,6 +71,11 @@ class _Datapath:
         self.phase = Signal(len(self.plan.phases), init=1)
         self.stepping = Signal(init=1)
         self.step = Signal(range(max(phase.cycles for phase in self.plan.phases)))
+        # Nothing but the readout has addends to give any more.
+        self.alone = Signal()
+        # Steps of the readout that were taken, and those for which there are nodes.
+        self.position = Signal(range(self.plan.readout_steps + 1))
+        self.limit = Signal.like(self.position, name="limit")
         self.adding = Signal()
         self.sample = Signal(len(core.in_data), reset_less=True)
         self.totals = [
@@ -87,8 +94,7 @@ class _Datapath:
         self._sequence()
         codes = self._codes()
         self._accumulate()
-        if self.machine.linear_features:
-            self._linear(codes)
+        self._beside(codes)
         self._layers(codes)
         self._readout()
         if self.model.is_classifier:
@@ -141,12 +147,7 @@ class _Datapath:
     # Inputs
 
     def _fields(self, word: Value) -> list[Value]:
-        found, start = [], 0
-        for width, reach in zip(self.core.in_widths, self.machine.inputs, strict=True):
-            field = word[start : start + width]
-            found.append(field.as_signed() if reach.signed else field)
-            start += width
-        return found
+        return _fields(word, self.core.in_widths, [reach.signed for reach in self.machine.inputs])
 
     def _codes(self) -> list[Value]:
         return self._fields(self.sample)[: len(self.model.features)]
@@ -180,71 +181,114 @@ class _Datapath:
             with self.m.Elif(self.adding):
                 self.m.d.sync += held.eq(held + addend)
 
-    def _coefficients(self, name: str, width: int, rows: list[list[int]]) -> list[Value]:
-        """A memory read by `step`: its signed words, two cycles later."""
+    def _coefficients(
+        self, name: str, address: Value, width: int, rows: list[list[int]]
+    ) -> list[Value]:
+        """A memory: its signed words, two cycles after the address."""
         bank = next(bank for bank in self.plan.banks if bank.name == name)
         words = [_packed(row, width) for row in rows]
-        address, data = constant_memory(self.m, bank, words)
+        port, data = constant_memory(self.m, bank, words)
         held = Signal(len(data), name=f"{name}_q", reset_less=True)
-        self.m.d.comb += address.eq(self.step)
+        self.m.d.comb += port.eq(address)
         self.m.d.sync += held.eq(data)
         return [word.as_signed() for word in sliced(held, width)]
 
-    def _twice(self, name: str, value: Value, width: int) -> Signal:
-        """What goes with coefficients, as late as they are."""
-        early, late = (
-            Signal(width, name=f"{name}_{when}", reset_less=True) for when in ("early", "late")
-        )
-        self.m.d.sync += [early.eq(value), late.eq(early)]
-        return late
+    def _later(self, name: str, value: Value, cycles: int, *, reset_less: bool = False) -> Value:
+        """A value some cycles later."""
+        for cycle in range(cycles):
+            held = Signal(len(value), name=f"{name}_{cycle}", reset_less=reset_less)
+            self.m.d.sync += held.eq(value)
+            value = held
+        return value
 
-    def _began(self, issue: Signal, name: str) -> Signal:
-        """A step two cycles later, when what it reads is there; what it adds comes after."""
-        reading, began = Signal(name=f"{name}_reading"), Signal(name=f"{name}_began")
-        self.m.d.sync += [reading.eq(issue), began.eq(reading)]
-        with self.m.If(began):
+    def _add(self, when: Value, addends: list[Value]) -> None:
+        """What the totals gain, one cycle later."""
+        with self.m.If(when):
             self.m.d.sync += self.adding.eq(1)
-        return began
+            self.m.d.sync += [a.eq(b) for a, b in zip(self.addends, addends, strict=True)]
 
-    def _linear(self, codes: list[Value]) -> None:
-        """One feature in each step, times its weight for every output."""
-        m, linear = self.m, self.machine.fixed.linear
-        _, issue = self._active("linear")
-        began = self._began(issue, "linear")
-        features = self.machine.linear_features
+    # Beside the layers
+
+    def _beside(self, codes: list[Value]) -> None:
+        """The linear part, then the mechanism; `alone` from then on."""
+        linear, free = Const(0, 1), Const(1, 1)
+        if self.machine.linear_features:
+            linear, free = self._linear(codes)
+        if self.plan.mechanism is None:
+            self.m.d.comb += self.alone.eq(~linear)
+        else:
+            self._mechanism(self.plan.mechanism, codes, free)
+
+    def _linear(self, codes: list[Value]) -> tuple[Value, Value]:
+        """One feature in each step, times its weight for every output.
+
+        Whether there are steps left, and whether all products have been taken.
+        """
+        m, linear, features = self.m, self.machine.fixed.linear, self.machine.linear_features
+        issue, feature = Signal(name="linear_issue"), Signal(range(max(len(features), 2)))
+        with m.If(self.accept):
+            m.d.sync += [issue.eq(1), feature.eq(0)]
+        with m.Elif(issue):
+            m.d.sync += [issue.eq(feature != len(features) - 1), feature.eq(feature + 1)]
         rows = [linear[i].tolist() for i in features]
-        weights = self._coefficients("linear", coefficient_bits(linear), rows)
-        widest = max(len(codes[i]) for i in features)
-        code = self._twice("code", select(self.step, [codes[i] for i in features]), widest)
-        with m.If(began):
-            m.d.sync += [
-                addend.eq(code * weight)
-                for addend, weight in zip(self.addends, weights, strict=True)
-            ]
+        weights = self._coefficients("linear", feature, coefficient_bits(linear), rows)
+        code = select(feature, [codes[i] for i in features])
+        code = self._later("code", code, LINEAR_RANKS, reset_less=True)
+        reading = self._later("linear_reading", issue, LINEAR_RANKS - 1)
+        began = self._later("linear_began", reading, 1)
+        self._add(began, [code * weight for weight in weights])
+        return issue, ~(issue | reading | began)
+
+    def _mechanism(self, layout: Layout, codes: list[Value], free: Value) -> None:
+        """A pipeline of its own, which waits until the addends are free."""
+        m = self.m
+        m.submodules.mechanism = unit = ScmCore(layout.program, layout.schedule)
+        taken = Signal(name="mechanism_taken")
+        m.d.comb += [
+            unit.in_valid.eq(self._later("mechanism_start", self.accept, 1)),
+            unit.in_data.eq(Cat(*codes)),
+            unit.out_ready.eq(free),
+            taken.eq(unit.out_valid & free),
+        ]
+        with m.If(self.accept):
+            m.d.sync += self.alone.eq(0)
+        with m.Elif(taken):
+            m.d.sync += self.alone.eq(1)
+        words = _fields(unit.out_data, unit.out_widths, _output_signs(layout))
+        self._add(taken, words)
+
+    # Readout
 
     def _readout(self) -> None:
         """Some nodes in each step: their coefficients for every output, where they are set."""
-        m, lanes, outputs = self.m, self.plan.readout_lanes, self.model.outputs
-        _, issue = self._active("readout")
-        began = self._began(issue, "readout")
-        readout = self.machine.readout
-        width = coefficient_bits(readout)
-        rows = [
-            readout[start : start + lanes].ravel().tolist()
-            for start in range(0, len(readout), lanes)
-        ]
-        words = self._coefficients("readout", width, rows)
-        nodes = Cat(
-            *(
-                held[: layer.nodes]
-                for held, layer in zip(self.hidden, self.machine.layers, strict=True)
-            )
-        )
-        bits = self._twice("bits", select(self.step, sliced(nodes, lanes)), lanes)
-        for j, addend in enumerate(self.addends):
-            terms = [Mux(bits[r], words[r * outputs + j], 0) for r in range(lanes)]
-            with m.If(began):
-                m.d.sync += addend.eq(_signed_total(terms) << self.machine.readout_shift)
+        m, plan, lanes, outputs = self.m, self.plan, self.plan.readout_lanes, self.model.outputs
+        issue = Signal(name="readout_issue")
+        m.d.comb += issue.eq(self.alone & (self.position != self.limit))
+        with m.If(self.accept):
+            m.d.sync += self.position.eq(0)
+        with m.Elif(issue):
+            m.d.sync += self.position.eq(self.position + 1)
+        width = coefficient_bits(self.machine.readout)
+        words = self._coefficients("readout", self.position, width, readout_rows(plan))
+        bits = select(self.position, self._slots())
+        bits = self._later("bits", bits, READOUT_RANKS, reset_less=True)
+        tree = plan.readout_tree
+        sums = []
+        for j in range(outputs):
+            terms: list[Value] = [
+                Mux(bits[r], words[r * outputs + j], Const(0, signed(width))) for r in range(lanes)
+            ]
+            found = total(m, f"readout{j}", terms, tree.cuts, signed=True)
+            sums.append(found << self.machine.readout_shift)
+        self._add(self._later("readout_began", issue, READOUT_RANKS + tree.ranks - 1), sums)
+
+    def _slots(self) -> list[Value]:
+        """The nodes of each step of the readout."""
+        found = []
+        for held, fold in zip(self.hidden, self.plan.folds, strict=True):
+            for group in sliced(held, fold.pe):
+                found += sliced(group, self.plan.readout_lanes)
+        return [_extended(bits, self.plan.readout_lanes) for bits in found]
 
     # Hidden layers
 
@@ -252,15 +296,18 @@ class _Datapath:
         sources = [self._coded(codes)]
         for held, layer in zip(self.hidden, self.machine.layers, strict=True):
             sources.append(held[: layer.nodes])
+        with self.m.If(self.accept):
+            self.m.d.sync += self.limit.eq(0)
         for number, layers in enumerate(self.plan.engines):
             lanes = Lanes(self.plan, number)
             self.m.d.comb += lanes.restart.eq(self.accept)
             for k in layers:
                 self._layer(k, lanes, sources[k])
+            self._results(lanes, layers)
             lanes.build(self.m)
 
     def _layer(self, k: int, lanes: Lanes, source: Value) -> None:
-        """Chunk after chunk of the layer below, for each group; groups of bits come in order."""
+        """Chunk after chunk of the layer below, for each group of nodes."""
         m, chunks = self.m, self.plan.chunks(k)
         on, issue = self._active(f"layer {k + 1}")
         chunk = Signal(range(max(chunks, 2)), name=f"chunk{k + 1}")
@@ -277,8 +324,20 @@ class _Datapath:
             ]
             with m.If(issue):
                 m.d.sync += [chunk.eq(Mux(last, 0, chunk + 1)), first.eq(last)]
-            with m.If(lanes.done):
-                m.d.sync += self.hidden[k].eq(Cat(self.hidden[k], lanes.bits)[len(lanes.bits) :])
+
+    def _results(self, lanes: Lanes, layers: list[int]) -> None:
+        """The bits of each group to their place, and to the readout."""
+        m, pe = self.m, lanes.fold.pe
+        places = [part for k in layers for part in sliced(self.hidden[k], pe)]
+        token = Signal(len(places), name=f"lanes{lanes.number}_place", init=1)
+        with m.If(self.accept):
+            m.d.sync += token.eq(1)
+        with m.Elif(lanes.done):
+            m.d.sync += token.eq(token << 1)
+            m.d.sync += self.limit.eq(self.limit + self.plan.slots(layers[0]))
+        for place, here in zip(places, token, strict=True):
+            with m.If(lanes.done & here):
+                m.d.sync += place.eq(lanes.bits)
 
     # Classes
 
@@ -311,9 +370,19 @@ def _packed(values: list[int], width: int) -> int:
     return sum((value % (1 << width)) << (i * width) for i, value in enumerate(values))
 
 
-def _signed_total(terms: list[Value]) -> Value:
-    """Balanced, so that few terms stay within a cycle."""
-    while len(terms) > 1:
-        pairs = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)]
-        terms = pairs + terms[len(terms) // 2 * 2 :]
-    return terms[0]
+def _extended(bits: Value, width: int) -> Value:
+    return bits if len(bits) == width else Cat(bits, Const(0, width - len(bits)))
+
+
+def _fields(word: Value, widths: list[int], signs: list[bool]) -> list[Value]:
+    found, start = [], 0
+    for width, negative in zip(widths, signs, strict=True):
+        field = word[start : start + width]
+        found.append(field.as_signed() if negative else field)
+        start += width
+    return found
+
+
+def _output_signs(layout: Layout) -> list[bool]:
+    known = ranges(layout.program)
+    return [known[ref].signed for ref in layout.program.outputs]

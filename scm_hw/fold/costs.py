@@ -7,10 +7,12 @@ four words selected from. Memories deeper than `BLOCK_DEPTH` are block RAM, othe
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from scm_hw.fold.machine import Machine, coefficient_bits
-from scm_hw.fold.plan import BLOCK_DEPTH, COUNTED_BITS, Bank, FoldPlan
-from scm_hw.schedule import Cost
+from scm_hw.fold.plan import BLOCK_DEPTH, Bank, FoldPlan
+from scm_hw.fold.trees import COUNTED_BITS
+from scm_hw.schedule import Cost, estimate
 from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, MIN_DSP_BITS, half_blocks
 
 CONTROL = Cost(lut=50, ff=50)
@@ -19,6 +21,8 @@ CONTROL = Cost(lut=50, ff=50)
 def estimate_fold(plan: FoldPlan) -> Cost:
     """The whole core."""
     cost = CONTROL + _inputs(plan.machine) + _readout(plan) + _linear(plan.machine)
+    if plan.mechanism is not None:
+        cost += estimate(plan.mechanism.program, plan.mechanism.schedule)
     for layers in plan.engines:
         cost += _engine(plan, layers)
     for bank in plan.banks:
@@ -41,33 +45,37 @@ def _inputs(machine: Machine) -> Cost:
     return Cost(lut=lut, ff=held)
 
 
+def pe_cost(plan: FoldPlan, layers: list[int]) -> Cost:
+    """One PE: the sum of a chunk, the accumulator and the comparison, and its signs."""
+    fold, lane_bits = plan.folds[layers[0]], plan.machine.layers[layers[0]].lane_bits
+    masked, sums = plan.masked(layers), plan.sum_bits(layers)
+    chunk = _chunk_sum(fold.simd, lane_bits, masked, plan.lane_tree(layers[0]).cuts)
+    return chunk + Cost(lut=2 * sums, ff=sums + fold.simd * (1 + masked))
+
+
 def _engine(plan: FoldPlan, layers: list[int]) -> Cost:
     """The lanes of some layers, with what brings their inputs and holds their results."""
-    fold, machine = plan.folds[layers[0]], plan.machine
-    lane_bits, sums = machine.layers[layers[0]].lane_bits, plan.sum_bits(layers)
-    masked = plan.masked(layers)
-    chunk_lut, chunk_bits = _chunk_sum(fold.simd, lane_bits, masked)
-    each = Cost(lut=chunk_lut + 2 * sums, ff=chunk_bits + sums)
-    width = fold.simd * lane_bits
-    lut = fold.pe * each.lut + sum(_selection(plan.chunks(k), width) for k in layers)
-    held = 2 * width + fold.pe * fold.simd * (1 + masked)
-    hidden = sum(plan.groups(k) * fold.pe for k in layers)
-    return Cost(lut=lut, ff=fold.pe * each.ff + held + hidden)
+    fold = plan.folds[layers[0]]
+    each, width = pe_cost(plan, layers), fold.simd * plan.machine.layers[layers[0]].lane_bits
+    groups = sum(plan.groups(k) for k in layers)
+    lut = fold.pe * each.lut + sum(_selection(plan.chunks(k), width) for k in layers) + groups
+    return Cost(lut=lut, ff=fold.pe * (each.ff + groups) + 2 * width + groups)
 
 
-def _chunk_sum(simd: int, lane_bits: int, masked: bool) -> tuple[int, int]:
-    """LUTs and result bits of the sum of one chunk."""
-    terms, width, lut = simd, lane_bits, 0
+def _chunk_sum(simd: int, lane_bits: int, masked: bool, cuts: frozenset[int]) -> Cost:
+    """The sum of one chunk, its registers included."""
+    terms, width, lut, ff, level = simd, lane_bits, 0, 0, 0
     if lane_bits == 1:
-        terms, width = -(-simd // COUNTED_BITS), min(simd, 2)
+        terms, width = simd // COUNTED_BITS + simd % COUNTED_BITS, min(simd, 2)
         lut = 2 * terms + (simd if masked else 0)
     elif masked:
         lut = simd * lane_bits
     while terms > 1:
+        ff += terms * width if level in cuts else 0
         # A carry chain has its last bit in a LUT of its own.
         lut += terms // 2 * (width + 1)
-        terms, width = -(-terms // 2), width + 1
-    return lut, width
+        terms, width, level = -(-terms // 2), width + 1, level + 1
+    return Cost(lut=lut, ff=ff + width)
 
 
 def _selection(words: int, width: int) -> int:
@@ -79,10 +87,15 @@ def _readout(plan: FoldPlan) -> Cost:
     machine, lanes = plan.machine, plan.readout_lanes
     width, scores = coefficient_bits(machine.readout), machine.score_widths
     lut = _selection(plan.readout_steps, lanes)
+    ff = 2 * lanes
     for score in scores:
         # Selected words are added in pairs, then the accumulator, which also loads and holds.
         lut += lanes * width + 2 * score
-    ff = 2 * sum(scores) + 2 * lanes + lanes * width * len(scores)
+        ff += (
+            2 * score
+            + lanes * width
+            + sum((lanes >> cut) * (width + cut) for cut in plan.readout_tree.cuts)
+        )
     if machine.model.is_classifier:
         lut += _selection(len(scores) - 1, scores[0]) + 2 * scores[0]
         ff += 2 * scores[0]
@@ -107,9 +120,13 @@ def _linear(machine: Machine) -> Cost:
 def _logic_memory(bank: Bank) -> Cost:
     if bank.depth > BLOCK_DEPTH:
         return Cost()
-    # Yosys makes them of LUT5s, with multiplexers of four behind them.
-    blocks = -(-bank.depth // 32)
-    return Cost(lut=bank.width * (blocks + -(-(blocks - 1) // 3)), ff=bank.width)
+    return Cost(lut=bank.width * rom_luts(bank.depth), ff=bank.width)
+
+
+def rom_luts(depth: Any) -> Any:
+    """LUTs for each bit of a word: Yosys makes LUT5s, with multiplexers of four behind them."""
+    blocks = -(-depth // 32)
+    return blocks + -(-(blocks - 1) // 3)
 
 
 def _half_blocks(bank: Bank) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+import numpy as np
+from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib.memory import Memory
 
-from scm_hw.fold.machine import FoldedLayer
-from scm_hw.fold.plan import BLOCK_DEPTH, COUNTED_BITS, Bank, Fold, FoldPlan
+from scm_hw.fold.machine import Bits, FoldedLayer
+from scm_hw.fold.plan import BLOCK_DEPTH, LANE_RANKS, Bank, Fold, FoldPlan
+from scm_hw.fold.trees import COUNTED_BITS
 
 
 def constant_memory(m: Module, bank: Bank, words: Sequence[int]) -> tuple[Signal, Signal]:
@@ -41,15 +44,19 @@ def sliced(value: Value, width: int) -> list[Value]:
     return [value[start : start + width] for start in range(0, len(value), width)]
 
 
-def total(m: Module, name: str, terms: list[Value]) -> Value:
-    """The sum of unsigned terms, as a tree of two-operand additions."""
+def total(
+    m: Module, name: str, terms: list[Value], cuts: frozenset[int], *, signed: bool = False
+) -> Value:
+    """The sum of terms of one signedness, as a tree of additions with registers before its cuts."""
     level = 0
     while len(terms) > 1:
+        if level in cuts:
+            terms = _ranked(m, f"{name}_{level}", terms)
         sums: list[Value] = []
         for left, right in zip(terms[::2], terms[1::2], strict=False):
             # Synthesis would otherwise merge the tree into one wide compressor.
             node = Signal(
-                max(len(left), len(right)) + 1,
+                Shape(max(len(left), len(right)) + 1, signed),
                 name=f"{name}_{level}_{len(sums)}",
                 attrs={"keep": 1},
             )
@@ -60,19 +67,29 @@ def total(m: Module, name: str, terms: list[Value]) -> Value:
     return terms[0]
 
 
-def counted(m: Module, name: str, bits: list[Value]) -> list[Value]:
-    """Bits as counts of up to three of them, each count a function of few inputs."""
-    found: list[Value] = []
-    for start in range(0, len(bits), COUNTED_BITS):
-        few = bits[start : start + COUNTED_BITS]
-        if len(few) < COUNTED_BITS:
-            found += few
-            continue
-        a, b, c = few
-        count = Signal(2, name=f"{name}_count{start // COUNTED_BITS}")
-        m.d.comb += count.eq(Cat(a ^ b ^ c, (a & b) | (c & (a | b))))
-        found.append(count)
-    return found
+def _ranked(m: Module, name: str, terms: list[Value]) -> list[Value]:
+    held = [
+        Signal(term.shape(), name=f"{name}_q{i}", reset_less=True) for i, term in enumerate(terms)
+    ]
+    m.d.sync += [register.eq(term) for register, term in zip(held, terms, strict=True)]
+    return list(held)
+
+
+def counted(m: Module, name: str, bits: Value) -> list[Value]:
+    """Bits as counts of three of them, one from each third, and the bits that are left.
+
+    Each count is a function of few inputs. All are made at once: large cores are written and
+    simulated in a fraction of the time that single bits take.
+    """
+    third = len(bits) // COUNTED_BITS
+    if not third:
+        return list(bits)
+    a, b, c = sliced(bits, third)[:COUNTED_BITS]
+    ones, twos = Signal(third, name=f"{name}_ones"), Signal(third, name=f"{name}_twos")
+    m.d.comb += [ones.eq(a ^ b ^ c), twos.eq((a & b) | (c & (a | b)))]
+    return [Cat(low, high) for low, high in zip(ones, twos, strict=True)] + list(
+        bits[COUNTED_BITS * third :]
+    )
 
 
 def sign_words(layer: FoldedLayer, fold: Fold, masked: bool) -> list[int]:
@@ -94,8 +111,8 @@ def sign_words(layer: FoldedLayer, fold: Fold, masked: bool) -> list[int]:
     return words
 
 
-def _packed(bits: Sequence[bool]) -> int:
-    return sum(1 << place for place, bit in enumerate(bits) if bit)
+def _packed(bits: Bits) -> int:
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 
 def threshold_words(layer: FoldedLayer, fold: Fold, width: int) -> list[int]:
@@ -106,11 +123,29 @@ def threshold_words(layer: FoldedLayer, fold: Fold, width: int) -> list[int]:
     ]
 
 
+def readout_rows(plan: FoldPlan) -> list[list[int]]:
+    """Coefficients in the order of the steps, for each node those of every output.
+
+    Lanes that hold no node have none.
+    """
+    readout, lanes, outputs = plan.machine.readout, plan.readout_lanes, plan.machine.model.outputs
+    rows: list[list[int]] = []
+    start = 0
+    for k, (layer, fold) in enumerate(zip(plan.machine.layers, plan.folds, strict=True)):
+        padded = np.zeros((plan.groups(k), plan.slots(k) * lanes, outputs), dtype=np.int64)
+        nodes = np.zeros((plan.groups(k) * fold.pe, outputs), dtype=np.int64)
+        nodes[: layer.nodes] = readout[start : start + layer.nodes]
+        padded[:, : fold.pe] = nodes.reshape(plan.groups(k), fold.pe, outputs)
+        rows += padded.reshape(-1, lanes * outputs).tolist()
+        start += layer.nodes
+    return rows
+
+
 class Lanes:
     """The lanes that some layers share, as logic in a module.
 
     In a cycle with `issue` they take `inputs`, one chunk, of a group that begins with `first` and
-    ends with `last`. Four cycles after its last chunk `done` is high with the group's `bits`.
+    ends with `last`. `drain` cycles after its last chunk `done` is high with the group's `bits`.
     Memories are read in the order of the layers; `restart` goes back to their beginning.
     """
 
@@ -122,6 +157,8 @@ class Lanes:
         self.lane_bits = plan.machine.layers[self.layers[0]].lane_bits
         self.sum_bits = plan.sum_bits(self.layers)
         self.masked = plan.masked(self.layers)
+        self.tree = plan.lane_tree(self.layers[0])
+        self.drain = LANE_RANKS + self.tree.ranks
         name = f"lanes{number}"
         self.issue = Signal(name=f"{name}_issue")
         self.first = Signal(name=f"{name}_first")
@@ -137,21 +174,19 @@ class Lanes:
         signs, thresholds = self._memories(m)
         inputs, weights = self._registered(m, signs[1])
         # Valid, first and last of a group, beside each rank of registers.
-        flags = [Signal(3, name=f"{name}_flags{rank}") for rank in range(3)]
-        m.d.sync += [
-            flags[0].eq(Cat(self.issue, self.issue & self.first, self.issue & self.last)),
-            flags[1].eq(flags[0]),
-            flags[2].eq(flags[1]),
-            self.done.eq(flags[2][2]),
-        ]
-        self._step(m, "group", thresholds[0], flags[2][2])
+        flags = [Signal(3, name=f"{name}_flags{rank}") for rank in range(self.drain - 1)]
+        issued = Cat(self.issue, self.issue & self.first, self.issue & self.last)
+        m.d.sync += [after.eq(before) for before, after in pairwise([issued, *flags])]
+        valid, first, last = flags[-1]
+        m.d.sync += self.done.eq(last)
+        self._step(m, "group", thresholds[0], last)
         for pe in range(fold.pe):
             chunk = self._chunk_sum(m, pe, inputs, weights)
             partial = Signal(len(chunk), name=f"{name}_partial{pe}", reset_less=True)
             held = Signal(self.sum_bits, name=f"{name}_sum{pe}", reset_less=True)
             m.d.sync += partial.eq(chunk)
-            before = held & ~flags[2][1].replicate(self.sum_bits)
-            with m.If(flags[2][0]):
+            before = held & ~first.replicate(self.sum_bits)
+            with m.If(valid):
                 m.d.sync += held.eq(before + partial)
             threshold = thresholds[1].word_select(pe, self.sum_bits)
             m.d.comb += self.bits[pe].eq(held >= threshold)
@@ -191,12 +226,16 @@ class Lanes:
 
     def _chunk_sum(self, m: Module, pe: int, inputs: Signal, words: Signal) -> Value:
         simd, wide = self.fold.simd, self.lane_bits
-        lanes: list[Value] = []
-        for lane in range(simd):
-            sign = words[pe * simd + lane].replicate(wide)
-            value = ~(inputs.word_select(lane, wide) ^ sign)
-            if self.masked:
-                value &= words[(self.fold.pe + pe) * simd + lane].replicate(wide)
-            lanes.append(value)
+        value = ~(inputs ^ _spread(words.word_select(pe, simd), wide))
+        if self.masked:
+            value &= _spread(words.word_select(self.fold.pe + pe, simd), wide)
         name = f"lanes{self.number}_pe{pe}"
-        return total(m, name, counted(m, name, lanes) if wide == 1 else lanes)
+        lanes = Signal(simd * wide, name=f"{name}_lanes")
+        m.d.comb += lanes.eq(value)
+        terms = counted(m, name, lanes) if wide == 1 else sliced(lanes, wide)
+        return total(m, name, terms, self.tree.cuts)
+
+
+def _spread(bits: Value, width: int) -> Value:
+    """Each bit as often as a lane is wide."""
+    return bits if width == 1 else Cat(*(bit.replicate(width) for bit in bits))

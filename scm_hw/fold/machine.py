@@ -11,17 +11,19 @@ so that one unsigned accumulator and one integer threshold serve bits and codes,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.errors import UnsupportedModelError
 from scm_hw.ir import Argmax, Program, Range, ranges
-from scm_hw.load import FixedPoint, Layer, Model
+from scm_hw.load import FixedPoint, Layer, Model, lower
 from scm_hw.load.lower import FARTHEST_BOUND
+from scm_hw.passes import optimise
 
-FOLDABLE_MECHANISMS = ("none", "external")
+# Computed in the core; an external mechanism comes in with the sample.
+COMPUTED_MECHANISMS = ("polynomial", "table")
 
 Bits = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -47,7 +49,7 @@ class FoldedLayer:
     def inputs(self) -> int:
         return int(self.signs.shape[1])
 
-    @property
+    @cached_property
     def sum_bits(self) -> int:
         """Bits for every sum of lanes, and for a threshold that none reaches."""
         return (self.inputs * ((1 << self.lane_bits) - 1) + 1).bit_length()
@@ -55,7 +57,10 @@ class FoldedLayer:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What a folded core computes; `scores` are the ranges of the outputs before argmax."""
+    """What a folded core computes; `scores` are the ranges of the outputs before argmax.
+
+    `mechanism` is a program of its own, from the features to an addend for each output.
+    """
 
     model: Model
     fixed: FixedPoint
@@ -63,27 +68,28 @@ class Machine:
     inputs: tuple[Range, ...]
     outputs: tuple[Range, ...]
     scores: tuple[Range, ...]
+    mechanism: Program | None = None
 
-    @property
+    @cached_property
     def nodes(self) -> int:
         return sum(layer.nodes for layer in self.layers)
 
-    @property
+    @cached_property
     def readout_shift(self) -> int:
         """Trailing zeros that all readout coefficients share, and no memory needs to hold."""
         return _trailing_zeros(self.fixed.readout)
 
-    @property
+    @cached_property
     def readout(self) -> Integers:
         """Coefficients by node and output, without their common zeros."""
         return self.fixed.readout >> self.readout_shift
 
-    @property
+    @cached_property
     def linear_features(self) -> list[int]:
         """The features that the linear part reads."""
         return [int(i) for i in np.flatnonzero(self.fixed.linear.any(axis=1))]
 
-    @property
+    @cached_property
     def score_widths(self) -> list[int]:
         """Bits of the accumulators; scores that are compared have one signed width."""
         if not self.model.is_classifier:
@@ -104,13 +110,7 @@ def _trailing_zeros(values: Integers) -> int:
 
 
 def fold_machine(model: Model, fixed: FixedPoint, meaning: Program) -> Machine:
-    """The integers of a supported model, or UnsupportedModelError where it can't be folded."""
-    kind = model.mechanism.kind
-    if kind not in FOLDABLE_MECHANISMS:
-        raise UnsupportedModelError(
-            f"mechanism must be none or external for a folded core, not {kind}; compute it outside "
-            "and train with an external mechanism, or take a board that --fold none fits"
-        )
+    """The integers of a supported model that has layers."""
     known = ranges(meaning)
     last = meaning.ops[meaning.outputs[0]]
     scores = last.operands if isinstance(last, Argmax) else meaning.outputs
@@ -121,7 +121,22 @@ def fold_machine(model: Model, fixed: FixedPoint, meaning: Program) -> Machine:
         inputs=tuple(known[r] for r in meaning.inputs),
         outputs=tuple(known[r] for r in meaning.outputs),
         scores=tuple(known[r] for r in scores),
+        mechanism=_mechanism(model, fixed),
     )
+
+
+def _mechanism(model: Model, fixed: FixedPoint) -> Program | None:
+    """The program of the model without its layers, its linear part and its intercept."""
+    if model.mechanism.kind not in COMPUTED_MECHANISMS:
+        return None
+    bare = replace(model, task="regression", layers=(), readout=model.readout[:0])
+    alone = replace(
+        fixed,
+        readout=fixed.readout[:0],
+        linear=np.zeros_like(fixed.linear),
+        constant=np.zeros_like(fixed.constant),
+    )
+    return optimise(lower(bare, alone))
 
 
 def _folded_layers(model: Model) -> list[FoldedLayer]:

@@ -2,36 +2,36 @@
 
 A core takes a sample, goes through its phases one after the other, and shows the result:
 
-    latency = interval = 1 + sum over phases of (steps + drain)
+    latency = interval = 1 + sum over phases of their cycles
 
-    linear    one step for each feature with a weight                          drain 3
-    layer k   ceil(nodes / PE) * ceil(inputs / SIMD) steps                     drain 4
-    readout   ceil(all nodes / readout lanes) steps                            drain 3
-    argmax    one step for each class after the first                          drain 1
+    layer k   ceil(nodes / PE) * ceil(inputs / SIMD) steps, then its drain
+    readout   what of it is left when the last layer ends, then its drain
+    argmax    one step for each class after the first, then one cycle
 
-The drain is the pipeline behind the last step. Layers folded alike share their lanes.
+The drain is the pipeline behind the last step. Beside the layers, in cycles of their own, go the
+linear part (a step for each feature with a weight), the mechanism, and the readout of groups of
+nodes that are done: ceil(PE / readout lanes) steps for each. Layers folded alike share their lanes.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from scm_hw.errors import OptionError
-from scm_hw.fold.machine import FoldedLayer, Machine, coefficient_bits
+from scm_hw.fold.machine import Machine, coefficient_bits
+from scm_hw.fold.trees import LEVEL, AdderTree, counting_tree, selecting_tree
+from scm_hw.schedule import Layout, lay_out
 from scm_hw.schedule.schedule import USABLE
 from scm_hw.target import GRADE_SCALE, REGISTER, SETUP, addition
+from scm_hw.target.delays import DSP
 
-LINEAR_DRAIN, LAYER_DRAIN, READOUT_DRAIN, ARGMAX_DRAIN = 3, 4, 3, 1
+# Ranks of registers around the sum of a chunk, and around that of the readout.
+LANE_RANKS, READOUT_RANKS, LINEAR_RANKS, ARGMAX_DRAIN = 3, 2, 2, 1
 MAX_LANES = 1 << 16
-MULTIPLIER = 3.9
-# A LUT and the net behind it.
-LEVEL = 0.124 + 0.55
 # Deeper memories are worth a block RAM; shallower ones are a few LUTs for each bit.
 BLOCK_DEPTH = 64
-# Three bits are counted in one level of logic, with their signs.
-COUNTED_BITS = 3
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,22 @@ class Fold:
     pe: int
     simd: int
 
+    @property
+    def lanes(self) -> int:
+        return self.pe * self.simd
+
     def __str__(self) -> str:
         return f"{self.pe}x{self.simd}"
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of time in which one part of the core works."""
+    """A stretch of time in which one part of the core works; the longest path there."""
 
     name: str
     steps: int
-    drain: int
+    cycles: int
     ns: float
-
-    @property
-    def cycles(self) -> int:
-        return self.steps + self.drain
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ class FoldPlan:
     folds: tuple[Fold, ...]
     period_ns: float
     grade: str = "1"
+    readout_lanes: int = 1
 
     @cached_property
     def engines(self) -> list[list[int]]:
@@ -92,7 +93,7 @@ class FoldPlan:
     @property
     def lanes(self) -> int:
         """Lanes of all engines together."""
-        return sum(self.folds[k[0]].pe * self.folds[k[0]].simd for k in self.engines)
+        return sum(self.folds[layers[0]].lanes for layers in self.engines)
 
     def groups(self, number: int) -> int:
         """How often the PEs take new nodes in a layer."""
@@ -102,64 +103,110 @@ class FoldPlan:
         """How often the lanes take new inputs for each group of nodes."""
         return -(-self.machine.layers[number].inputs // self.folds[number].simd)
 
-    @cached_property
-    def readout_lanes(self) -> int:
-        """The fewest, by powers of two, that keep the readout to a quarter of the layers' time.
-
-        No more than the widest layer has, nor than can be added up in a cycle.
-        """
-        steps = sum(self.groups(k) * self.chunks(k) for k in range(len(self.folds)))
-        lanes = 1
-        most, budget = max(fold.pe for fold in self.folds), USABLE * self.period_ns - SETUP
-        while (
-            4 * -(-self.machine.nodes // lanes) > steps
-            and 2 * lanes <= most
-            and self._readout_ns(2 * lanes) <= budget
-        ):
-            lanes *= 2
-        return lanes
-
-    def _readout_ns(self, lanes: int) -> float:
-        """The coefficients of some nodes added up in pairs, or the sum added to the total."""
-        levels = lanes.bit_length() - 1
-        chosen = levels * addition(coefficient_bits(self.machine.readout) + levels)
-        longest = max(LEVEL + chosen, addition(max(self.machine.score_widths)))
-        return (REGISTER + longest) * GRADE_SCALE[self.grade]
+    def slots(self, number: int) -> int:
+        """Steps of the readout for each group of nodes."""
+        return -(-self.folds[number].pe // self.readout_lanes)
 
     @property
     def readout_steps(self) -> int:
-        return -(-self.machine.nodes // self.readout_lanes)
+        return sum(self.groups(k) * self.slots(k) for k in range(len(self.folds)))
+
+    # Sums that take more than a cycle
+
+    @property
+    def budget_ns(self) -> float:
+        """What the delay model may find between two registers, at the speed of grade 1."""
+        return USABLE * self.period_ns / GRADE_SCALE[self.grade] - SETUP
+
+    def lane_tree(self, number: int) -> AdderTree:
+        """How the lanes of a PE are added up."""
+        lane_bits = self.machine.layers[number].lane_bits
+        return counting_tree(self.folds[number].simd, lane_bits, self.budget_ns)
+
+    @cached_property
+    def readout_tree(self) -> AdderTree:
+        """How the coefficients of one step are added up."""
+        width = coefficient_bits(self.machine.readout)
+        return selecting_tree(self.readout_lanes, width, self.budget_ns)
+
+    @cached_property
+    def mechanism(self) -> Layout | None:
+        """The mechanism as a pipeline beside the layers."""
+        return _mechanism_layout(self.machine, self.period_ns, self.grade)
+
+    # Time
+
+    def layer_cycles(self, number: int) -> int:
+        return self.groups(number) * self.chunks(number) + self.layer_drain(number)
+
+    def layer_drain(self, number: int) -> int:
+        return LANE_RANKS + self.lane_tree(number).ranks
+
+    @property
+    def side_cycles(self) -> int:
+        """The cycles before the totals are the readout's alone."""
+        steps = len(self.machine.linear_features)
+        if self.mechanism is None:
+            return steps
+        # Its addends come after the last of the linear part's have been taken.
+        free = steps + LINEAR_RANKS if steps else 0
+        return max(self.mechanism.schedule.latency, free) + 1
+
+    @cached_property
+    def _ends(self) -> tuple[int, int]:
+        """The cycles after which all nodes are done, and all steps of the readout."""
+        end, left = 0, self.readout_steps
+        done = self.side_cycles + left
+        for k in range(len(self.folds)):
+            groups, chunks, slots = self.groups(k), self.chunks(k), self.slots(k)
+            first = end + self.layer_drain(k) + chunks
+            # Readout keeps up with the groups, or falls behind from the first of them on.
+            last = first + (groups - 1) * chunks - (groups - 1) * slots
+            done = max(done, max(first, last) + left)
+            left -= groups * slots
+            end += self.layer_cycles(k)
+        return end, done
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """What happens, in order."""
-        scale = GRADE_SCALE[self.grade]
-        machine = self.machine
-        widest = max(machine.score_widths)
+        machine, scale = self.machine, GRADE_SCALE[self.grade]
         found = []
-        if features := len(machine.linear_features):
-            found.append(Phase("linear", features, LINEAR_DRAIN, (REGISTER + MULTIPLIER) * scale))
-        for k, layer in enumerate(machine.layers):
-            ns = _lane_ns(layer, self.folds[k]) * scale
-            found.append(Phase(f"layer {k + 1}", self.groups(k) * self.chunks(k), LAYER_DRAIN, ns))
-        found.append(
-            Phase(
-                "readout", self.readout_steps, READOUT_DRAIN, self._readout_ns(self.readout_lanes)
-            )
-        )
+        for k in range(len(self.folds)):
+            steps, ns = self.groups(k) * self.chunks(k), self.lane_tree(k).ns * scale
+            found.append(Phase(f"layer {k + 1}", steps, self.layer_cycles(k), ns))
+        nodes_done, readout_done = self._ends
+        rest = readout_done - nodes_done + READOUT_RANKS + self.readout_tree.ranks
+        widest = max(machine.score_widths)
+        ns = max(self.readout_tree.ns, REGISTER + addition(widest)) * scale
+        found.append(Phase("readout", self.readout_steps, rest, ns))
         if machine.model.is_classifier and machine.model.outputs > 1:
             compare = (REGISTER + addition(widest) + LEVEL) * scale
-            found.append(Phase("argmax", machine.model.outputs - 1, ARGMAX_DRAIN, compare))
+            steps = machine.model.outputs - 1
+            found.append(Phase("argmax", steps, steps + ARGMAX_DRAIN, compare))
+        return tuple(found)
+
+    @cached_property
+    def beside(self) -> tuple[Phase, ...]:
+        """What goes on beside the layers."""
+        found = []
+        if steps := len(self.machine.linear_features):
+            ns = (REGISTER + DSP) * GRADE_SCALE[self.grade]
+            found.append(Phase("linear", steps, steps + LINEAR_RANKS, ns))
+        if self.mechanism is not None:
+            plan = self.mechanism.schedule
+            found.append(Phase("mechanism", 1, plan.latency, max(plan.stage_ns)))
         return tuple(found)
 
     def __str__(self) -> str:
         """The phases and the memories, a line each."""
         lines = [f"{p.name}: {p.steps:,} steps, {p.cycles:,} cycles" for p in self.phases]
+        lines += [f"{p.name}: {p.steps:,} steps beside the layers" for p in self.beside]
         lines += [f"{b.name}: {b.depth:,} words of {b.width:,} bits" for b in self.banks]
         folds = ", ".join(map(str, self.folds))
         return "\n".join([f"folded {folds}, {self.latency:,} cycles", *lines])
 
-    @property
+    @cached_property
     def latency(self) -> int:
         return 1 + sum(phase.cycles for phase in self.phases)
 
@@ -170,15 +217,17 @@ class FoldPlan:
     @property
     def stage_ns(self) -> tuple[float, ...]:
         """The longest path of each phase, by the delay model."""
-        return tuple(phase.ns for phase in self.phases)
+        return tuple(phase.ns for phase in (*self.phases, *self.beside))
 
     @property
     def max_clock_mhz(self) -> float:
-        return 1000.0 * USABLE / (max(self.stage_ns) + SETUP)
+        return 1000.0 * USABLE / (max(self.stage_ns) + SETUP * GRADE_SCALE[self.grade])
+
+    # Memories
 
     @cached_property
     def banks(self) -> tuple[Bank, ...]:
-        """The memories, in the order of the phases that read them."""
+        """The memories, those beside the layers first."""
         machine, found = self.machine, []
         outputs = machine.model.outputs
         if features := len(machine.linear_features):
@@ -187,8 +236,7 @@ class FoldPlan:
         for number, layers in enumerate(self.engines):
             fold = self.folds[layers[0]]
             depth = sum(self.groups(k) * self.chunks(k) for k in layers)
-            lanes = fold.pe * fold.simd
-            found.append(Bank(f"signs{number}", lanes * (1 + self.masked(layers)), depth))
+            found.append(Bank(f"signs{number}", fold.lanes * (1 + self.masked(layers)), depth))
             width = fold.pe * self.sum_bits(layers)
             found.append(Bank(f"thresholds{number}", width, sum(self.groups(k) for k in layers)))
         width = self.readout_lanes * outputs * coefficient_bits(machine.readout)
@@ -203,15 +251,11 @@ class FoldPlan:
         return max(self.machine.layers[k].sum_bits for k in layers)
 
 
-def _lane_ns(layer: FoldedLayer, fold: Fold) -> float:
-    """From the registers of inputs and signs to the sum of one chunk."""
-    terms, ns = fold.simd, REGISTER + LEVEL
-    if layer.lane_bits == 1:
-        terms = -(-terms // COUNTED_BITS)
-    width = layer.lane_bits + 1
-    while terms > 1:
-        terms, ns, width = -(-terms // 2), ns + addition(width), width + 1
-    return ns
+@lru_cache(maxsize=8)
+def _mechanism_layout(machine: Machine, period_ns: float, grade: str) -> Layout | None:
+    if machine.mechanism is None:
+        return None
+    return lay_out(machine.mechanism, clock_mhz=1000.0 / period_ns, grade=grade)
 
 
 def parse_fold(text: str, layers: int) -> tuple[Fold, ...]:

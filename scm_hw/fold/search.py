@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from scm_hw.boards import Device
 from scm_hw.errors import FitError, OptionError
-from scm_hw.fold.costs import estimate_fold
-from scm_hw.fold.machine import FOLDABLE_MECHANISMS, Machine
+from scm_hw.fold.candidates import foldings
+from scm_hw.fold.costs import FoldCost, estimate_fold
+from scm_hw.fold.machine import Machine
 from scm_hw.fold.plan import Fold, FoldPlan
 from scm_hw.load import Model
 from scm_hw.schedule import Cost
 
 # Left for placement and routing, which do poorly in a full device.
 USABLE_SHARE = 0.8
-LANES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+# Cycles that are not worth more lanes.
+NEARLY_EQUAL = 1.03
+MOST_READOUT_LANES = 64
+# Among the smallest cores, whatever the model.
+SMALL = (Fold(1, 1), Fold(1, 4), Fold(1, 16), Fold(4, 16), Fold(8, 32))
 # No unrolled sum of signed bits that we have seen takes less for each connection it adds.
 LEAST_LUT_PER_BIT_OF_LEVEL = 0.5
 
 
 def foldable(model: Model) -> bool:
     """Whether a folded core can be built at all."""
-    return bool(model.layers) and model.mechanism.kind in FOLDABLE_MECHANISMS
+    return bool(model.layers)
 
 
 def within(cost: Cost, device: Device) -> bool:
@@ -64,12 +70,10 @@ def plan_fold(
     latency: int | None = None,
 ) -> FoldPlan:
     """A plan as told, refused where it can't meet the clock or the cycles."""
-    plan = FoldPlan(machine, folds, 1000.0 / clock_mhz, grade)
-    if plan.max_clock_mhz < clock_mhz:
-        raise OptionError(
-            f"clock must be at most {int(plan.max_clock_mhz * 10) / 10:.1f} MHz for a core folded "
-            f"{_named(folds)}, not {clock_mhz:g}; lower --clock or take fewer SIMD lanes"
-        )
+    plans = list(_readouts(FoldPlan(machine, folds, 1000.0 / clock_mhz, grade)))
+    fewest = min(plan.latency for plan in plans)
+    plan = next(plan for plan in plans if plan.latency <= NEARLY_EQUAL * fewest)
+    _check_clock(plan, clock_mhz)
     _check_latency(plan, latency)
     return plan
 
@@ -82,39 +86,64 @@ def fastest_plan(
     grade: str = "1",
     latency: int | None = None,
 ) -> FoldPlan:
-    """The fewest cycles that fit the device at that clock, then the fewest LUTs."""
-    plans = [
-        plan for plan in _candidates(machine, clock_mhz, grade) if plan.max_clock_mhz >= clock_mhz
-    ]
-    if not plans:
-        # Says what the smallest fold could do.
-        return plan_fold(machine, _alike(machine, 1, 1), clock_mhz=clock_mhz, grade=grade)
-    fitting = [(plan, cost) for plan in plans if within(cost := estimate_fold(plan), device)]
+    """The fewest cycles that fit the device; of nearly equal ones the fewest lanes."""
+    period = 1000.0 / clock_mhz
+    _check_clock(FoldPlan(machine, _alike(machine, SMALL[0]), period, grade), clock_mhz)
+    fitting: list[tuple[FoldPlan, FoldCost]] = []
+    fewest = 0
+    for cycles, folds in foldings(machine, device, USABLE_SHARE, period, grade):
+        if fitting and cycles > NEARLY_EQUAL * fewest:
+            break
+        fitting += _fitting(FoldPlan(machine, folds, period, grade), device)
+        fewest = min((plan.latency for plan, _ in fitting), default=0)
+    for fold in SMALL if not fitting else ():
+        fitting += _fitting(FoldPlan(machine, _alike(machine, fold), period, grade), device)
     if not fitting:
-        least = min((estimate_fold(plan) for plan in plans), key=lambda cost: cost.lut)
-        raise FitError(
-            f"design must fit {device.name} within {USABLE_SHARE:.0%}, not need {least.lut:,} LUT, "
-            f"{least.ff:,} FF, {least.dsp} DSP and {least.bram36:g} BRAM36 when folded to the "
-            "smallest; take a larger device, or a model with fewer nodes or bits"
-        )
-    best, _ = min(fitting, key=lambda found: (found[0].latency, found[1].lut))
+        _refuse(machine, device, period, grade)
+    fewest = min(plan.latency for plan, _ in fitting)
+    most = NEARLY_EQUAL * fewest if latency is None else max(latency, fewest)
+    nearly = [found for found in fitting if found[0].latency <= min(most, NEARLY_EQUAL * fewest)]
+    best, _ = min(nearly, key=lambda found: (found[0].lanes, found[1].lut, found[0].latency))
     _check_latency(best, latency)
     return best
 
 
-def _candidates(machine: Machine, clock_mhz: float, grade: str) -> Iterator[FoldPlan]:
-    """All layers folded alike, so that they share their lanes."""
-    for pe in _up_to(max(layer.nodes for layer in machine.layers)):
-        for simd in _up_to(max(layer.inputs for layer in machine.layers)):
-            yield FoldPlan(machine, _alike(machine, pe, simd), 1000.0 / clock_mhz, grade)
+def _fitting(plan: FoldPlan, device: Device) -> list[tuple[FoldPlan, FoldCost]]:
+    return [
+        (chosen, cost)
+        for chosen in _readouts(plan)
+        if within(cost := estimate_fold(chosen), device)
+    ]
 
 
-def _up_to(most: int) -> list[int]:
-    return [*(lanes for lanes in LANES if lanes < most), min(most, LANES[-1])]
+def _readouts(plan: FoldPlan) -> Iterator[FoldPlan]:
+    """The plan with more and more lanes for the readout."""
+    lanes, most = 1, min(MOST_READOUT_LANES, max(fold.pe for fold in plan.folds))
+    while lanes <= most:
+        yield replace(plan, readout_lanes=lanes)
+        lanes *= 2
 
 
-def _alike(machine: Machine, pe: int, simd: int) -> tuple[Fold, ...]:
-    return (Fold(pe, simd),) * len(machine.layers)
+def _refuse(machine: Machine, device: Device, period: float, grade: str) -> None:
+    plans = [FoldPlan(machine, _alike(machine, fold), period, grade) for fold in SMALL]
+    least = min((estimate_fold(plan) for plan in plans), key=lambda cost: cost.lut)
+    raise FitError(
+        f"design must fit {device.name} within {USABLE_SHARE:.0%}, not need {least.lut:,} LUT, "
+        f"{least.ff:,} FF, {least.dsp} DSP and {least.bram36:g} BRAM36 when folded to the "
+        "smallest; take a larger device, or a model with fewer nodes or bits"
+    )
+
+
+def _alike(machine: Machine, fold: Fold) -> tuple[Fold, ...]:
+    return (fold,) * len(machine.layers)
+
+
+def _check_clock(plan: FoldPlan, clock_mhz: float) -> None:
+    if plan.max_clock_mhz < clock_mhz:
+        raise OptionError(
+            f"clock must be at most {int(plan.max_clock_mhz * 10) / 10:.1f} MHz for a core folded "
+            f"{_named(plan.folds)}, not {clock_mhz:g}; lower --clock"
+        )
 
 
 def _check_latency(plan: FoldPlan, latency: int | None) -> None:

@@ -44,6 +44,15 @@ MODELS: dict[str, dict[str, Any]] = {
     "selective": {"layers": (6, 4), "inputs_per_node": 2, "features": 5, "bits": 3},
     "classes": {"layers": (5, 4), "outputs": 5, "task": "classification"},
     "two classes": {"layers": (3,), "outputs": 2, "task": "classification", "linear": False},
+    "polynomial": {"layers": (4, 3), "mechanism": "polynomial", "outputs": 2},
+    "table": {"layers": (4,), "mechanism": "table", "outputs": 2},
+    "mechanism alone": {"layers": (3,), "mechanism": "table", "linear": False, "features": 1},
+    "mechanism of classes": {
+        "layers": (3,),
+        "mechanism": "polynomial",
+        "outputs": 3,
+        "task": "classification",
+    },
     "external": {"layers": (4,), "mechanism": "external", "outputs": 2},
     "external alone": {"layers": (4,), "mechanism": "external", "linear": False},
     "quantiles": {"layers": (5,), "spacing": "quantile", "bits": 9},
@@ -56,16 +65,18 @@ MODELS: dict[str, dict[str, Any]] = {
 FOLDS = ("1x1", "2x3", "3x8", "8x32")
 
 
-def folded(fold: str, seed: int = 3, **options: Any) -> tuple[Program, FoldPlan]:
-    model = random_model(seed, **options)
-    return planned(model, fold)
+def folded(
+    fold: str, seed: int = 3, readout_lanes: int = 1, **options: Any
+) -> tuple[Program, FoldPlan]:
+    return planned(random_model(seed, **options), fold, readout_lanes)
 
 
-def planned(model: Model, fold: str) -> tuple[Program, FoldPlan]:
+def planned(model: Model, fold: str, readout_lanes: int = 1) -> tuple[Program, FoldPlan]:
     fixed = quantise(model, 7)
     meaning = lower(model, fixed)
     folds = parse_fold(fold, len(model.layers))
-    return meaning, FoldPlan(fold_machine(model, fixed, meaning), folds, 10.0)
+    machine = fold_machine(model, fixed, meaning)
+    return meaning, FoldPlan(machine, folds, 10.0, readout_lanes=readout_lanes)
 
 
 def written(plan: FoldPlan, folder: Path) -> Path:
@@ -77,8 +88,10 @@ def written(plan: FoldPlan, folder: Path) -> Path:
 @pytest.mark.parametrize("name", MODELS)
 def test_folded_cores_are_their_models(name: str) -> None:
     """Values, cycles, stalls on both sides and resets; each kind of model in one of the folds."""
-    fold = FOLDS[list(MODELS).index(name) % len(FOLDS)]
-    meaning, plan = folded(fold, **MODELS[name])
+    number = list(MODELS).index(name)
+    meaning, plan = folded(
+        FOLDS[number % len(FOLDS)], readout_lanes=1 << number % 3, **MODELS[name]
+    )
     core = FoldedCore(plan)
     vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 8)
     result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)

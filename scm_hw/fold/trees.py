@@ -1,0 +1,59 @@
+"""Trees of two-operand additions, cut by registers where a cycle ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scm_hw.target import REGISTER, addition
+from scm_hw.target.delays import LUT, NET
+
+# A level of logic: a LUT and the net behind it.
+LEVEL = LUT + NET
+# Three bits are counted in one level of logic, with their signs.
+COUNTED_BITS = 3
+
+
+@dataclass(frozen=True)
+class AdderTree:
+    """Some terms added up in pairs, level by level.
+
+    There are registers before each level in `cuts`, and behind the last; `ns` is the longest path
+    between two of them.
+    """
+
+    cuts: frozenset[int]
+    ns: float
+
+    @property
+    def ranks(self) -> int:
+        return len(self.cuts) + 1
+
+
+@lru_cache(maxsize=4096)
+def counting_tree(simd: int, lane_bits: int, budget_ns: float) -> AdderTree:
+    """The sum of lanes: bits are counted by threes first."""
+    if lane_bits > 1:
+        return _cut(simd, lane_bits, budget_ns)
+    return _cut(simd // COUNTED_BITS + simd % COUNTED_BITS, 2, budget_ns)
+
+
+@lru_cache(maxsize=4096)
+def selecting_tree(lanes: int, width: int, budget_ns: float) -> AdderTree:
+    """The sum of words of which some are set to zero."""
+    return _cut(lanes, width, budget_ns)
+
+
+def _cut(terms: int, width: int, budget_ns: float) -> AdderTree:
+    """A level of logic makes the terms; then as many additions to a cycle as it has time for."""
+    ns = longest = REGISTER + LEVEL
+    cuts, level = set(), 0
+    while terms > 1:
+        takes = addition(width + 1)
+        if ns + takes > budget_ns:
+            cuts.add(level)
+            ns = REGISTER
+        ns += takes
+        longest = max(longest, ns)
+        terms, width, level = -(-terms // 2), width + 1, level + 1
+    return AdderTree(frozenset(cuts), longest)
