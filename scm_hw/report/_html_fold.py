@@ -25,7 +25,8 @@ def fold_section(report: dict[str, Any], period_ns: float) -> Section:
     words = (
         f"The core is folded: it works on one sample at a time, in {count(cycles, 'cycle')} of "
         f"{period_ns:g} ns, and takes the next as the result leaves. Phases follow each other; "
-        "one more cycle takes the sample. Lanes are nodes times inputs at a time."
+        "one more cycle takes the sample. Lanes are nodes times inputs at a time. The readout takes "
+        "groups of nodes as they are done; its phase is what is left of it after the last layer."
     )
     bars = [
         plots.Bar(p["name"], p["cycles"] / cycles, f"{p['cycles']:,} of {cycles:,} cycles")
@@ -49,15 +50,16 @@ def fold_section(report: dict[str, Any], period_ns: float) -> Section:
 def _phase_table(fold: dict[str, Any]) -> Html:
     lanes = {f"layer {k}": f"{f['pe']} x {f['simd']}" for k, f in enumerate(fold["layers"], 1)}
     lanes["readout"] = str(fold["readout_lanes"])
+    beside = {p["name"] for p in fold["beside"]}
     rows = [
         (
-            p["name"],
+            p["name"] + (", beside the layers" if p["name"] in beside else ""),
             lanes.get(p["name"], "1"),
             f"{p['steps']:,}",
             f"{p['cycles']:,}",
             f"{p['ns']:.3f}",
         )
-        for p in fold["phases"]
+        for p in [*fold["phases"], *fold["beside"]]
     ]
     columns = ("Phase", "Lanes", "Steps", "Cycles", "ns")
     return table("The phases, with the longest path of each by the delay model", columns, rows)

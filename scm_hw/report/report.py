@@ -7,7 +7,7 @@ from typing import Any
 
 from scm_hw.boards import Device
 from scm_hw.design import TOOLS, Design
-from scm_hw.fold import FoldPlan
+from scm_hw.fold import FoldCost, FoldPlan, Phase
 from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
@@ -103,19 +103,26 @@ def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
 
 
 def _fold(plan: FoldPlan | None) -> dict[str, Any] | None:
-    """Lanes of each layer, cycles of each phase, bits of each memory; None where unrolled."""
+    """Lanes of each layer, cycles of each phase and of what goes beside, bits of each memory."""
     if plan is None:
         return None
     return {
         "layers": [{"pe": fold.pe, "simd": fold.simd} for fold in plan.folds],
         "readout_lanes": plan.readout_lanes,
-        "phases": [
-            {"name": p.name, "steps": p.steps, "cycles": p.cycles, "ns": round(p.ns, 3)}
-            for p in plan.phases
-        ],
+        "phases": [_phase(p) for p in plan.phases],
+        "beside": [_phase(p) for p in plan.beside],
         "memories": [
             {"name": b.name, "width": b.width, "depth": b.depth, "bits": b.bits} for b in plan.banks
         ],
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    return {
+        "name": phase.name,
+        "steps": phase.steps,
+        "cycles": phase.cycles,
+        "ns": round(phase.ns, 3),
     }
 
 
