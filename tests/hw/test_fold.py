@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +110,39 @@ def test_every_fold_gives_the_same_integers(fold: str, tmp_path: Path) -> None:
 
 
 def test_cycles_are_counted_by_the_formula() -> None:
-    _, plan = folded("2x4,3x2", layers=(5, 4), outputs=3, task="classification")
-    # 21 coded bits; all three features have weights or not, as the model says.
-    features = len(plan.machine.linear_features)
-    linear = features + 3 if features else 0
+    _, plan = folded("2x4,3x2", layers=(5, 4), outputs=3, task="classification", linear=False)
+    # 21 coded bits; the first layer has 3 groups of 6 chunks, the second 2 groups of 3.
     layers = (3 * 6 + 4) + (2 * 3 + 4)
-    readout = -(-9 // plan.readout_lanes) + 3
-    assert plan.latency == 1 + linear + layers + readout + (2 + 1)
+    # The last group is done with the layers; its three nodes are left, then three registers.
+    readout, argmax = 3 + 3, 2 + 1
+    assert plan.latency == 1 + layers + readout + argmax
     assert plan.initiation_interval == plan.latency
+
+
+def test_readout_keeps_behind_what_is_slower() -> None:
+    """The linear part, the mechanism, or groups that come faster than they are read."""
+    _, long = folded("8x21", layers=(8,), features=30, bits=1, input_bits=4)
+    features = len(long.machine.linear_features)
+    assert features > long.layer_cycles(0) and long.side_cycles == features
+    assert long.latency == 1 + features + 8 + 3
+    _, groups = folded("4x21", layers=(16,), linear=False)
+    # Four groups in four cycles, four steps of the readout for each; the first is done in cycle 5.
+    assert groups.latency == 1 + (1 + 4) + 4 * 4 + 3
+    _, mechanism = folded("4x21", layers=(4,), mechanism="table", linear=False)
+    assert mechanism.mechanism is not None
+    assert mechanism.side_cycles == mechanism.mechanism.schedule.latency + 1
+
+
+@pytest.mark.parametrize("clock_mhz", [50.0, 100.0, 230.0])
+def test_long_sums_are_cut_where_the_clock_says(clock_mhz: float) -> None:
+    meaning, plan = folded("3x200", layers=(5,), features=8, bits=25, linear=False)
+    plan = replace(plan, period_ns=1000.0 / clock_mhz, readout_lanes=2)
+    assert plan.max_clock_mhz >= clock_mhz
+    assert plan.lane_tree(0).ranks == {50.0: 1, 100.0: 2, 230.0: 7}[clock_mhz]
+    core = FoldedCore(plan)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 5)
+    result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
+    assert result.failures == ()
 
 
 @pytest.mark.parametrize(
@@ -124,6 +150,8 @@ def test_cycles_are_counted_by_the_formula() -> None:
     [
         (run_icarus, "classes", "2x5"),
         (run_icarus, "selective", "3x4"),
+        (run_icarus, "polynomial", "2x4,3x2"),
+        (run_icarus, "table", "3x7"),
         (run_verilator, "deep", "2x8,2x2,1x4"),
     ],
 )
@@ -200,8 +228,8 @@ def test_images_of_784_bits(tmp_path: Path) -> None:
     path.write_text(design.verilog)
     result = run_verilator(path, vectors, plan.latency, plan.latency, workdir=tmp_path)
     assert result.failures == ()
-    # 13 groups of 16 nodes, 33 chunks of 24 bits.
-    assert result.cycles == 1 + (13 * 33 + 4) + (plan.readout_steps + 3) + (9 + 1)
+    # 13 groups of 16 nodes, 33 chunks of 24 bits; the readout of the last group; argmax.
+    assert result.cycles == 1 + (13 * 33 + 4) + (plan.slots(0) + 3) + (9 + 1)
 
 
 @pytest.mark.parametrize(
