@@ -3,10 +3,10 @@
     python -m bench.folding [--quick] [--json FILE]
 
 A machine of two layers, trained on the simulated servo, at five folds and unrolled. Every core is
-simulated in Verilator on the same vectors, at full speed, with stalls and resets; cycles are those
-that the plan predicts beside those that were measured, LUTs those that the cost model expects beside
-those of Yosys (`synth_xilinx -flatten -abc9`). Beside it, the cost model on other kinds of models.
-`--quick` leaves synthesis and the other models out.
+simulated in Verilator on the same vectors, at full speed, with stalls and resets. The table has the
+cycles that the plan predicts beside those measured, and the LUTs that the cost model expects beside
+those of Yosys (`synth_xilinx -flatten -abc9`). A second one holds the cost model against Yosys on
+other kinds of models. `--quick` leaves synthesis out.
 """
 
 from __future__ import annotations

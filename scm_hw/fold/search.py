@@ -10,7 +10,7 @@ import numpy as np
 from scm_hw.boards import Device
 from scm_hw.errors import FitError, OptionError
 from scm_hw.fold.candidates import foldings
-from scm_hw.fold.costs import FoldCost, estimate_fold
+from scm_hw.fold.costs import estimate_fold
 from scm_hw.fold.machine import Machine
 from scm_hw.fold.plan import Fold, FoldPlan
 from scm_hw.load import Model
@@ -89,7 +89,7 @@ def fastest_plan(
     """The fewest cycles that fit the device; of nearly equal ones the fewest lanes."""
     period = 1000.0 / clock_mhz
     _check_clock(FoldPlan(machine, _alike(machine, SMALL[0]), period, grade), clock_mhz)
-    fitting: list[tuple[FoldPlan, FoldCost]] = []
+    fitting: list[tuple[FoldPlan, Cost]] = []
     fewest = 0
     for cycles, folds in foldings(machine, device, USABLE_SHARE, period, grade):
         if fitting and cycles > NEARLY_EQUAL * fewest:
@@ -108,7 +108,7 @@ def fastest_plan(
     return best
 
 
-def _fitting(plan: FoldPlan, device: Device) -> list[tuple[FoldPlan, FoldCost]]:
+def _fitting(plan: FoldPlan, device: Device) -> list[tuple[FoldPlan, Cost]]:
     return [
         (chosen, cost)
         for chosen in _readouts(plan)

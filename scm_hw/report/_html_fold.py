@@ -25,8 +25,8 @@ def fold_section(report: dict[str, Any], period_ns: float) -> Section:
     words = (
         f"The core is folded: it works on one sample at a time, in {count(cycles, 'cycle')} of "
         f"{period_ns:g} ns, and takes the next as the result leaves. Phases follow each other; "
-        "one more cycle takes the sample. Lanes are nodes times inputs at a time. The readout takes "
-        "groups of nodes as they are done; its phase is what is left of it after the last layer."
+        "one more cycle takes the sample. Lanes are nodes times inputs at a time. The readout "
+        "takes groups of nodes as they are done; its phase is what is left after the last layer."
     )
     bars = [
         plots.Bar(p["name"], p["cycles"] / cycles, f"{p['cycles']:,} of {cycles:,} cycles")

@@ -7,7 +7,7 @@ from typing import Any
 
 from scm_hw.boards import Device
 from scm_hw.design import TOOLS, Design
-from scm_hw.fold import FoldCost, FoldPlan, Phase
+from scm_hw.fold import FoldPlan, Phase
 from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
