@@ -187,7 +187,7 @@ def checks_section(report: dict[str, Any], rows: CheckRows) -> Section:
     found = report["bit_exact"]
     if not found:
         words = "No simulator was run in this build: it was told to leave the proof out (--no-sim)."
-        return section("checks", "Checks", el("p", words), _vectors_note(rows))
+        return section("checks", "Checks", el("p", words), _vectors_note(report, rows))
     columns = ("Simulator", "Vectors", "Mismatches", "Cycles", "Interval", "Version")
     body = [
         (
@@ -209,7 +209,7 @@ def checks_section(report: dict[str, Any], rows: CheckRows) -> Section:
             "on both sides, with resets in mid-stream; latency and interval are measured.",
         ),
         table("Outputs compared for equality", columns, body, text_columns=(5,)),
-        _vectors_note(rows),
+        _vectors_note(report, rows),
         _netlist_note(report),
         # A build with simulators reaches its report only when these two have passed as well.
         el(
@@ -235,13 +235,16 @@ def _or_dash(value: int | None) -> str:
     return NOTHING if value is None else f"{value:,}"
 
 
-def _vectors_note(rows: CheckRows) -> Html:
+def _vectors_note(report: dict[str, Any], rows: CheckRows) -> Html:
     evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
     corners = len(rows.inputs) - evaluation - RANDOM_ROWS
     words = (
         f"The build's vectors: {count(evaluation, 'evaluation row')}, {count(corners, 'corner')} "
         f"of the input ranges and {RANDOM_ROWS:,} random codes."
     )
+    played = max((v["vectors"] for v in report["bit_exact"].values()), default=len(rows.inputs))
+    if played < len(rows.inputs):
+        words += f" A folded core takes many cycles for each: {played:,} of them were simulated."
     return el("p", words, class_="note")
 
 

@@ -80,9 +80,9 @@ def planned(model: Model, fold: str, readout_lanes: int = 1) -> tuple[Program, F
     return meaning, FoldPlan(machine, folds, 10.0, readout_lanes=readout_lanes)
 
 
-def written(plan: FoldPlan, folder: Path) -> Path:
+def written(core: FoldedCore, folder: Path) -> Path:
     path = folder / "scm_core.v"
-    path.write_text(to_verilog(FoldedCore(plan), "scm_core"))
+    path.write_text(to_verilog(core, "scm_core"))
     return path
 
 
@@ -159,7 +159,7 @@ def test_verilog_of_folded_cores(tmp_path: Path, run: Any, name: str, fold: str)
     meaning, plan = folded(fold, **MODELS[name])
     core = FoldedCore(plan)
     vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 30)
-    path = written(plan, tmp_path)
+    path = written(core, tmp_path)
     result = run(path, vectors, plan.latency, plan.initiation_interval, workdir=tmp_path / "w")
     assert result.failures == ()
     lint([path], "scm_core")
@@ -172,7 +172,7 @@ def test_zeros_from_the_first_sample_on_are_defined(tmp_path: Path) -> None:
     rows = np.zeros((3, len(core.in_widths)), dtype=np.int64)
     vectors = packed_vectors(meaning, core.in_widths, core.out_widths, rows=rows)
     result = run_icarus(
-        written(plan, tmp_path), vectors, plan.latency, plan.initiation_interval, workdir=tmp_path
+        written(core, tmp_path), vectors, plan.latency, plan.initiation_interval, workdir=tmp_path
     )
     assert result.failures == ()
 
@@ -243,7 +243,7 @@ def test_images_of_784_bits(tmp_path: Path) -> None:
 )
 def test_yosys_counts_about_the_same(fold: str, options: dict[str, Any], tmp_path: Path) -> None:
     _, plan = folded(fold, 1, input_bits=12, **options)
-    found = synthesise({"scm_core.v": written(plan, tmp_path).read_text()})
+    found = synthesise({"scm_core.v": written(FoldedCore(plan), tmp_path).read_text()})
     guess = estimate_fold(plan)
     assert guess.lut == pytest.approx(found.lut, rel=0.35)
     assert guess.ff == pytest.approx(found.ff, rel=0.25)

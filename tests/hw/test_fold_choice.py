@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scm_hw import boards
+from scm_hw import boards, check
 from scm_hw.build import BuildOptions, build
 from scm_hw.design import Design, Options, compile_model
 from scm_hw.errors import FitError, OptionError
@@ -149,7 +149,10 @@ def test_what_does_not_fit_in_any_fold_is_refused() -> None:
         compiled(board=tiny, layers=(1000,), **IMAGES)
 
 
-def test_a_folded_build_reports_its_phases(tmp_path: Path) -> None:
+def test_a_folded_build_reports_its_phases_and_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "FOLDED_CYCLES", 2000)
     path = write_model(tmp_path / "m.npz", model_arrays(1, layers=(6, 3)))
     how = BuildOptions(out=tmp_path / "out", simulators=("icarus",), synthesis=False)
     done = build(path, BOARD, Options(fold="2x4,3x2"), how)
@@ -158,10 +161,15 @@ def test_a_folded_build_reports_its_phases(tmp_path: Path) -> None:
     assert [phase["name"] for phase in report["fold"]["beside"]] == ["linear"]
     cycles = 1 + sum(phase["cycles"] for phase in report["fold"]["phases"])
     assert report["latency_cycles"] == report["initiation_interval"] == cycles
-    assert report["bit_exact"]["icarus"]["cycles"] == cycles
+    verdict = report["bit_exact"]["icarus"]
+    assert (verdict["cycles"], verdict["initiation_interval"]) == (cycles, cycles)
+    assert (verdict["vectors"], verdict["mismatches"]) == (2000 // cycles, 0)
+    assert report["checks"]["test_bench"] and report["checks"]["lint"]
     signs = {m["name"]: m["bits"] for m in report["fold"]["memories"]}
     # Three groups of six chunks, eight lanes; one group of three chunks, six lanes.
     assert (signs["signs0"], signs["signs1"]) == (3 * 6 * 8, 1 * 3 * 6)
     assert report["resources"]["bram"] == 0
     page = (done.folder / "report.html").read_text()
     assert "The core is folded" in page and "layer 2" in page
+    assert "linear, beside the layers" in page
+    assert f"{2000 // cycles} of them were simulated" in page
