@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.boards import Device
-from scm_hw.fold.costs import HALF_BLOCKS, pe_cost, rom_luts
+from scm_hw.fold.costs import pe_cost, rom_luts
 from scm_hw.fold.machine import Machine
 from scm_hw.fold.plan import BLOCK_DEPTH, Fold, FoldPlan
+from scm_hw.target.block_ram import SHAPES
 
 Numbers = NDArray[np.int64]
 
@@ -143,7 +144,7 @@ def _roms(width: Numbers, depth: Numbers) -> Numbers:
 
 
 def _blocks(width: Numbers, depth: Numbers) -> Numbers:
-    shapes = [_over(width, np.int64(w)) * _over(depth, np.int64(d)) for w, d in HALF_BLOCKS]
+    shapes = [_over(width, np.int64(w)) * _over(depth, np.int64(d)) for w, d in SHAPES]
     return np.where(depth > BLOCK_DEPTH, np.min(shapes, axis=0), 0)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from scm_hw.fold.machine import Machine, coefficient_bits
 from scm_hw.fold.plan import BLOCK_DEPTH, Bank, FoldPlan
 from scm_hw.fold.trees import COUNTED_BITS
-from scm_hw.schedule import Cost, estimate
+from scm_hw.schedule import Cost
 from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, MIN_DSP_BITS, half_blocks
 
 CONTROL = Cost(lut=50, ff=50)
@@ -22,7 +22,7 @@ def estimate_fold(plan: FoldPlan) -> Cost:
     """The whole core."""
     cost = CONTROL + _inputs(plan.machine) + _readout(plan) + _linear(plan.machine)
     if plan.mechanism is not None:
-        cost += estimate(plan.mechanism.program, plan.mechanism.schedule)
+        cost += plan.mechanism.cost
     for layers in plan.engines:
         cost += _engine(plan, layers)
     for bank in plan.banks:
