@@ -4,8 +4,8 @@
 
 Everything is trained on the simulated servo (11 inputs, 12-bit codes) and synthesised by Yosys for
 xc7 (`synth_xilinx -flatten -abc9`; LUT cells summed), the whole core with encoders and handshake.
-`--quick` leaves out the large models. The figures of da4ml and alkaid are those published for this
-shape.
+`--quick` leaves out the large models. Figures of da4ml and alkaid published for this shape stand
+beside; with the extra `bench`, da4ml also compiles the very nodes of the first line.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bench.elsewhere import at_hand, through_da4ml
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.interp import interpret
@@ -75,6 +76,7 @@ def measure(design: Design, synthesis: bool = True) -> dict[str, Any]:
         "ff": None if found is None else found.ff,
         "carry4": None if found is None else found.carry4,
         "dsp": None if found is None else found.dsp,
+        "bram": None if found is None else found.bram36,
         "cycles": design.schedule.latency,
         "longest_stage_ns": round(max(design.schedule.stage_ns), 2),
     }
@@ -82,19 +84,21 @@ def measure(design: Design, synthesis: bool = True) -> dict[str, Any]:
 
 def paper_shape() -> dict[str, dict[str, Any]]:
     """The paper's shape, and what else the same sixty nodes can be."""
+    dense: dict[str, Any] = {"nodes": 60}
+    selective: dict[str, Any] = {"nodes": 60, "inputs_per_node": 2}
+    in_luts: dict[str, Any] = {"linear": True, "multipliers": "lut"}
     cases: dict[str, dict[str, Any]] = {
-        "60 nodes, 31 uniform thresholds": {"nodes": 60},
-        "the same, min-latency": {"nodes": 60, "pipeline": "min-latency"},
-        "the same, max-clock": {"nodes": 60, "pipeline": "max-clock"},
-        "the same, with the linear part": {"nodes": 60, "linear": True},
-        "60 nodes, 25 quantile thresholds": {"nodes": 60, "encoder": QUANTILE},
-        "60 nodes of two features": {"nodes": 60, "inputs_per_node": 2},
-        "the same, two features, with the linear part": {
-            "nodes": 60,
-            "inputs_per_node": 2,
-            "linear": True,
-        },
-        "200 nodes of two features": {"nodes": 200, "inputs_per_node": 2},
+        "60 nodes, 31 uniform thresholds": dense,
+        "the same, min-latency": {**dense, "pipeline": "min-latency"},
+        "the same, max-clock": {**dense, "pipeline": "max-clock"},
+        "the same, tables in block RAM": {**dense, "tables": "block"},
+        "the same, with the linear part, LUTs": {**dense, **in_luts},
+        "the same, with the linear part, DSPs": {**dense, "linear": True},
+        "60 nodes, 25 quantile thresholds": {**dense, "encoder": QUANTILE},
+        "60 nodes of two features": selective,
+        "two features, with the linear part, LUTs": {**selective, **in_luts},
+        "two features, with the linear part, DSPs": {**selective, "linear": True},
+        "200 nodes of two features": {**selective, "nodes": 200},
     }
     return {name: measure(design_of(**case)) for name, case in cases.items()}
 
@@ -132,7 +136,7 @@ def interpreter_speed(design: Design, rows: int = 200_000) -> float:
 def show(results: dict[str, Any]) -> None:
     console = Console(width=110)
     table = Table(title="the paper's shape on xc7a100t-1, 100 MHz")
-    for column in ("design", "LUT", "estimate", "FF", "CARRY4", "cycles", "longest stage"):
+    for column in ("design", "LUT", "estimate", "FF", "DSP", "BRAM", "cycles", "longest stage"):
         table.add_column(column, justify="left" if column == "design" else "right")
     for name, row in results["paper_shape"].items():
         table.add_row(
@@ -140,12 +144,16 @@ def show(results: dict[str, Any]) -> None:
             f"{row['lut']:,}",
             f"{row['lut_estimate']:,}",
             f"{row['ff']:,}",
-            f"{row['carry4']:,}",
+            str(row["dsp"]),
+            f"{row['bram']:g}",
             str(row["cycles"]),
             f"{row['longest_stage_ns']} ns",
         )
     for name, (luts, stages) in ELSEWHERE.items():
-        table.add_row(f"{name}, as published", f"{luts:,}", "", "", "", str(stages), "")
+        table.add_row(f"{name}, as published", f"{luts:,}", "", "", "", "", str(stages), "")
+    if (same := results["da4ml"]) is not None:
+        row = [f"{same['lut']:,}", "", f"{same['ff']:,}", "", "", str(same["stages"]), ""]
+        table.add_row("da4ml, these 60 nodes", *row)
     console.print(table)
     table = Table(title="growth, dense nodes, estimated")
     for column in ("nodes", "LUT", "LUT per node", "cycles", "compile", "Verilog"):
@@ -171,6 +179,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     results = {
         "paper_shape": paper_shape(),
         "growth": growth(GROWTH[:2] if args.quick else GROWTH),
+        "da4ml": through_da4ml(design_of(60)) if at_hand() else None,
         "interp_rows_per_minute": interpreter_speed(design_of(60)),
         "elsewhere": {name: {"lut": lut, "stages": n} for name, (lut, n) in ELSEWHERE.items()},
     }

@@ -65,8 +65,9 @@ def test_registers_hold_values_to_their_last_use() -> None:
         {"features": 6, "layers": (12,), "bits": 31, "linear": False},
         {"features": 6, "layers": (16,), "bits": 31, "inputs_per_node": 2},
         {"features": 4, "layers": (8, 5), "bits": 15, "outputs": 2},
+        {"features": 6, "layers": (16,), "bits": 25, "spacing": "quantile", "linear": False},
     ],
-    ids=["dense", "selective", "deep"],
+    ids=["dense", "selective", "deep", "quantile"],
 )
 def test_yosys_counts_about_the_same(options: dict) -> None:
     layout = compiled(random_model(5, input_bits=12, **options), clock_mhz=100)
