@@ -90,7 +90,9 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
 
 def compile_point(model: Model, point: Point, board: Board) -> Design:
     """The design that `build` makes of the point's model and options."""
-    options = Options(frac_bits=point.frac_bits, pipeline=point.pipeline, fold=point.fold)
+    options = Options(
+        frac_bits=point.frac_bits, pipeline=point.pipeline, fold=point.fold, tables=point.tables
+    )
     return compile_model(model, board, options)
 
 

@@ -103,7 +103,7 @@ def build_command(model: str, record: Record, board: str) -> str:
     """The command that makes the design of the table, where the model file is."""
     point = record.point
     options = f"--board {board} --frac-bits {point.frac_bits} --pipeline {point.pipeline}"
-    return f"python -m scm_hw build {model} {options} --fold {point.fold}"
+    return f"python -m scm_hw build {model} {options} --fold {point.fold} --tables {point.tables}"
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

@@ -29,6 +29,7 @@ class Point:
     frac_bits: int
     pipeline: str
     fold: str
+    tables: str
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -67,6 +68,7 @@ class Space:
             "frac_bits": tuple(range(6, 15)),
             "pipeline": ("balanced", "min-latency", "max-clock"),
             "fold": (*("auto",) * 5, "1x8", "2x16", "4x16", "8x32", "16x64"),
+            "tables": ("auto", "auto", "block"),
         }
 
     @cached_property
@@ -82,7 +84,18 @@ class Space:
         """What `fit` and `build` do untold."""
         sizes = (1, 2, 3)[: self.features]
         nodes = min(60, self.max_nodes)
-        return Point("thermometer:31", 12, (nodes,), "sign", sizes, "auto", 12, "balanced", "auto")
+        return Point(
+            encoder="thermometer:31",
+            input_bits=12,
+            nodes=(nodes,),
+            activation="sign",
+            inputs_per_node=sizes,
+            bias_range="auto",
+            frac_bits=12,
+            pipeline="balanced",
+            fold="auto",
+            tables="auto",
+        )
 
     def random(self, rng: np.random.Generator) -> Point:
         drawn = {name: _one(rng, values) for name, values in self.choices.items()}

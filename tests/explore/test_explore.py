@@ -34,8 +34,8 @@ from tests.explore.searches import (
 from tests.hw.commands import command, contents
 from tests.pages import parsed
 
-# More than a batch, so that one follows from another.
-POINTS = "19"
+# More than a batch, so that one follows from another, and enough to be interrupted amid.
+POINTS = "24"
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_two_processes_stopped_and_gone_on_with_find_the_same(searched: Path) ->
         command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     while process.poll() is None and _lines(out) < 4:
-        time.sleep(0.05)
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     kept = len(points_of(out))

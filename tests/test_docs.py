@@ -1,0 +1,72 @@
+"""The pages in prose: their links lead somewhere, their code runs, their options exist."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scm_hw.__main__ import main
+from scm_hw.cli import build_parser as hw_parser
+from scm_hw.load import read_model
+from scm_train.cli_parser import build_parser as train_parser
+from tests.hw.commands import small_model
+from tests.support import REPOSITORY
+
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+NAMES = {"model-file.md", "integer-program.md", "hardware.md", "command-line.md"}
+
+
+def blocks(page: Path, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_the_pages_are_there() -> None:
+    assert {page.name for page in PAGES} >= NAMES | {"README.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", page.read_text())
+    for target in (one or other for one, other in targets):
+        if not target.startswith(("http", "#")):
+            assert (page.parent / target.split("#")[0]).exists(), target
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    """Every option of a parser and of its commands."""
+    found: set[str] = set()
+    for action in parser._actions:
+        found.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                found |= options(child)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_are_those_of_the_commands(page: Path) -> None:
+    known = options(hw_parser()) | options(train_parser())
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text()))
+    assert named <= known, named - known
+
+
+def test_a_model_written_by_hand_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_model(tmp_path / "model.npz")
+    for block in blocks(REPOSITORY / "docs" / "model-file.md", "python"):
+        exec(block, {})
+    assert read_model(tmp_path / "by_hand.npz").layers[0].nodes == 2
+    assert main(["build", "by_hand.npz", "--no-sim", "--no-synth", "-q"]) == 0
+
+
+def test_a_program_runs_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_model(tmp_path / "model.npz")
+    found: dict[str, np.ndarray] = {}
+    for block in blocks(REPOSITORY / "docs" / "integer-program.md", "python"):
+        exec(block, found)
+    assert found["y_norm"].shape == (10, 1)
