@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.run(args)
         sys.stdout.flush()
     except ScmError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_one_line(str(error))}", file=sys.stderr)
         return FAILED if isinstance(error, MismatchError | ToolError) else BAD_INPUT
     except KeyboardInterrupt as stop:
         kept = str(stop) or "nothing was written, an earlier build is untouched"
@@ -39,6 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return FAILED
     return 0
+
+
+def _one_line(text: str) -> str:
+    """A user's words may have line ends and worse in them: these are shown as Python writes them."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _open_standard_files() -> None:

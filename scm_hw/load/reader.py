@@ -34,6 +34,8 @@ MAX_FEATURES = 1 << 16
 MAX_LAYER_WEIGHTS = 1 << 27
 MAX_INPUT_BITS = 24
 MAX_GRID_STEPS = 10
+# Rows further away than so many training ranges are no measurements, and their squares overflow.
+FARTHEST = 1e60
 HISTORY: dict[str, type[np.generic]] = {
     "history_train_rmse": np.float64,
     "history_validation_rmse": np.float64,
@@ -61,6 +63,7 @@ def model_from_arrays(arrays: dict[str, NDArray[Any]]) -> Model:
     input_bits = meta.input_bits()
     encoder = _read_encoder(entries, meta, d, input_bits)
     layers = _read_layers(entries, meta, d, encoder)
+    ranges = _read_ranges(entries, d, m)
     return Model(
         task=task,
         algorithm=meta.text("algorithm"),
@@ -75,8 +78,8 @@ def model_from_arrays(arrays: dict[str, NDArray[Any]]) -> Model:
         linear=entries.floats("linear", (d, m)),
         intercept=entries.floats("intercept", (m,)),
         mechanism=_read_mechanism(entries, meta, d, m, input_bits),
-        **_read_ranges(entries, d, m),
-        evaluation=_read_evaluation(entries, meta, d, m, task),
+        **ranges,
+        evaluation=_read_evaluation(entries, meta, task, ranges),
         meta=meta.json,
         history=_read_history(entries),
     )
@@ -210,7 +213,26 @@ def _read_ranges(entries: _Entries, d: int, m: int) -> dict[str, NDArray[np.floa
         raise ModelFileError("entry 'input_max' must be at least 'input_min' for every feature")
     if not (found["target_min"] < found["target_max"]).all():
         raise ModelFileError("entry 'target_max' must be above 'target_min' for every target")
+    for kind in ("input", "target"):
+        with np.errstate(over="ignore"):
+            span = found[f"{kind}_max"] - found[f"{kind}_min"]
+        if not np.isfinite(span).all():
+            raise ModelFileError(f"entry '{kind}_max' must be at a finite distance of '{kind}_min'")
     return found
+
+
+def _check_near(
+    name: str, values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> None:
+    with np.errstate(all="ignore"):
+        far = np.abs((values - low) / (high - low)) > FARTHEST
+    far &= high > low
+    if far.any():
+        where = tuple(int(i) for i in np.argwhere(far)[0])
+        raise ModelFileError(
+            f"entry {name!r} must be within {FARTHEST:g} training ranges of the lower end, "
+            f"not {values[where]} at {where}"
+        )
 
 
 def _read_encoder(entries: _Entries, meta: _Meta, d: int, input_bits: int | None) -> Encoder:
@@ -322,10 +344,11 @@ def _read_table(entries: _Entries, d: int, m: int, input_bits: int | None) -> Me
 
 
 def _read_evaluation(
-    entries: _Entries, meta: _Meta, d: int, m: int, task: str
+    entries: _Entries, meta: _Meta, task: str, ranges: dict[str, NDArray[np.float64]]
 ) -> Evaluation | None:
     if "eval_inputs" not in entries:
         return None
+    d, m = len(ranges["input_min"]), len(ranges["target_min"])
     inputs = entries.floats("eval_inputs", (None, d))
     rows = len(inputs)
     if rows > MAX_EVALUATION_ROWS:
@@ -334,6 +357,8 @@ def _read_evaluation(
         )
     if rows == 0:
         return None
+    _check_near("eval_inputs", inputs, ranges["input_min"], ranges["input_max"])
+    target_range = ranges["target_min"], ranges["target_max"]
     targets: NDArray[Any]
     if task == "classification":
         targets = entries.get("eval_targets", np.int64, (rows,))
@@ -341,8 +366,11 @@ def _read_evaluation(
             raise ModelFileError(f"entry 'eval_targets' must be class indices below {m}")
     else:
         targets = entries.floats("eval_targets", (rows, m))
+        _check_near("eval_targets", targets, *target_range)
     external = meta.section("mechanism").get("kind") == "external"
     mechanism = entries.floats("eval_mechanism", (rows, m)) if external else None
+    if mechanism is not None:
+        _check_near("eval_mechanism", mechanism, *target_range)
     return Evaluation(inputs, targets, mechanism)
 
 

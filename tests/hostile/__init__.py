@@ -1,0 +1,1 @@
+"""Files, arguments, disks and processes that mean no good."""
