@@ -48,7 +48,7 @@ def lay_out(
     if mode not in MODES:
         raise OptionError(f"pipeline must be one of {', '.join(MODES)}, not {mode!r}")
     found = _layouts(program, clock_mhz, grade, mode == "max-clock")
-    if dsps:
+    if dsps and _has_multiplications(program):
         # Multipliers may be too slow for the clock; LUTs have been tried by then.
         with suppress(OptionError):
             multiplied = _layouts(program, clock_mhz, grade, mode == "max-clock", multipliers=True)
@@ -58,6 +58,12 @@ def lay_out(
     if mode == "min-latency":
         return min(found, key=lambda layout: (layout.schedule.latency, layout.luts))
     return min(found, key=lambda layout: layout.luts * layout.schedule.latency)
+
+
+def _has_multiplications(program: Program) -> bool:
+    """Whether a sum has a term that a DSP block could multiply."""
+    multiplied = lower_sums(program, multipliers=True)
+    return multiplied != lower_sums(program)
 
 
 def _layouts(
