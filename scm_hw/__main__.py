@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _one_line(text: str) -> str:
-    """A user's words may have line ends and worse in them: these are shown as Python writes them."""
+    """A user's words may have line ends in them, and worse; they are shown as Python has them."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

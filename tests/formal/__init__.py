@@ -1,0 +1,1 @@
+"""Proofs for all inputs, with SymbiYosys and z3."""

