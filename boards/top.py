@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
@@ -101,17 +102,26 @@ class BoardTop(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        blink_cycles = int(self.board.clock_mhz * 1e6) // 2
-        m.submodules.self_test = test = SelfTest(self.core, self.vectors, blink_cycles=blink_cycles)
-        assert self.board.lights is not None
-        states = {"alive": test.alive, "passed": test.passed, "failed": test.failed}
-        for (name, state), (resource, number, colour) in zip(
-            states.items(), self.board.lights, strict=True
-        ):
-            lamp = platform.request(resource, number, dir="-")
-            ports = {"": lamp} if colour is None else {c: getattr(lamp, c) for c in "rgb"}
-            for part, port in ports.items():
-                m.submodules[f"{name}{part}"] = buffer = io.Buffer("o", port)
-                if part == (colour or ""):
-                    m.d.comb += buffer.o.eq(state)
+        m.submodules.self_test = test = SelfTest(
+            self.core, self.vectors, blink_cycles=half_second(self.board)
+        )
+        light_lamps(m, platform, self.board, (test.alive, test.passed, test.failed))
         return m
+
+
+def half_second(board: Board) -> int:
+    """In cycles."""
+    return int(board.clock_mhz * 1e6) // 2
+
+
+def light_lamps(m: Module, platform: Any, board: Board, states: Sequence[Value]) -> None:
+    """The board's three lamps, by what each shows; other colours of a lamp stay dark."""
+    assert board.lights is not None
+    for number, (state, light) in enumerate(zip(states, board.lights, strict=True)):
+        resource, index, colour = light
+        lamp = platform.request(resource, index, dir="-")
+        ports = {"": lamp} if colour is None else {c: getattr(lamp, c) for c in "rgb"}
+        for part, port in ports.items():
+            m.submodules[f"lamp{number}{part}"] = buffer = io.Buffer("o", port)
+            if part == (colour or ""):
+                m.d.comb += buffer.o.eq(state)

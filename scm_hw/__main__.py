@@ -1,4 +1,4 @@
-"""The command line: `python -m scm_hw build|sim|show|boards|explore|report`."""
+"""The command line: `python -m scm_hw build|sim|show|run|emulate|boards|explore|report`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from scm_hw.errors import MismatchError, ScmError, ToolError
+from scm_hw.errors import LinkError, MismatchError, ScmError, ToolError
 
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except ScmError as error:
         print(f"error: {_one_line(str(error))}", file=sys.stderr)
-        return FAILED if isinstance(error, MismatchError | ToolError) else BAD_INPUT
+        return FAILED if isinstance(error, MismatchError | ToolError | LinkError) else BAD_INPUT
     except KeyboardInterrupt as stop:
         kept = str(stop) or "nothing was written, an earlier build is untouched"
         print(f"interrupted: {kept}", file=sys.stderr)

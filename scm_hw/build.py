@@ -19,10 +19,17 @@ from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.check import SIMULATORS, played, prove, prove_files, prove_interface, prove_netlist
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.emit import board_files, interface_files, out_of_context_files, testbench_files
+from scm_hw.emit import (
+    board_files,
+    interface_files,
+    out_of_context_files,
+    testbench_files,
+    uart_files,
+)
 from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
 from scm_hw.fold import USABLE_SHARE
 from scm_hw.folders import replacing, write_files
+from scm_hw.identity import identity
 from scm_hw.load import read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
@@ -33,6 +40,8 @@ from scm_hw.simulate import kill_all
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
 DIGEST = "digest.txt"
+# So that a board can be compared with the model that it holds.
+MODEL = "model.npz"
 
 Tell = Callable[[str], None]
 
@@ -82,11 +91,15 @@ def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -
 def load_design(path: Path, board: Board, options: Options) -> Design:
     """Read and compile a model file."""
     model = read_model(path)
+    return compile_model(model, board, options, model_digest=file_digest(path))
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a model file, in hex."""
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise ModelFileError(f"model file {path} can't be read ({error.strerror})") from None
-    return compile_model(model, board, options, model_digest=digest)
 
 
 def build_name(path: Path, design: Design, name: str | None) -> str:
@@ -119,7 +132,8 @@ def build(
     ):
         workdir = Path(scratch)
         tell("writing Verilog")
-        write_files(folder, _files(design, rows))
+        write_files(folder, _files(design, rows, name))
+        shutil.copyfile(path, folder / MODEL)
         failure = Path(f"{os.path.realpath(target)}.failed")
         netlist = workdir / "netlist" / "netlist.v" if how.gate_sim else None
         with (
@@ -190,7 +204,7 @@ def _synthesis(
             raise
 
 
-def _files(design: Design, rows: CheckRows) -> dict[str, str]:
+def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     vectors = played(design, rows)
     plan = design.schedule
     files = {f"{CORE}.v": design.verilog}
@@ -198,7 +212,10 @@ def _files(design: Design, rows: CheckRows) -> dict[str, str]:
     files |= interface_files(design.options.interface, design.ports, design.digest, design.board)
     if design.board.platform is None:
         return files | out_of_context_files(design.board)
-    return files | board_files(design.board, design.verilog, vectors)
+    if design.options.top == "self-test":
+        return files | board_files(design.board, design.verilog, vectors)
+    hello, description = identity(design, name)
+    return files | uart_files(design.board, design.verilog, hello, description)
 
 
 def _report_files(report: dict[str, Any], design: Design, rows: CheckRows) -> dict[str, str]:

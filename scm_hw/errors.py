@@ -29,3 +29,7 @@ class ToolError(ScmError):
 
 class MismatchError(ScmError):
     """A simulation gave other integers, or other cycles, than the interpreter."""
+
+
+class LinkError(ScmError):
+    """A board can't be reached, doesn't answer as it should, or is another one."""

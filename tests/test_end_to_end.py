@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_regression
 
+from scm_hw import boards
 from scm_hw.__main__ import main as scm_hw
+from scm_hw.build import load_design
+from scm_hw.design import Options
+from scm_hw.emulate import Emulator, compile_emulator, fastest_baud
+from scm_hw.host import Board
+from scm_hw.host.compare import compare
 from scm_train.__main__ import main as scm_train
 
 SERVO_TEST_ROWS = 2856
@@ -63,6 +69,37 @@ def test_sixty_sign_nodes_on_the_servo_beat_the_papers_cycles(servo_model: Path)
     assert report["latency_cycles"] <= 9
     assert report["rmse_hw"] / report["rmse_pc"] <= 1.0001
     assert 0 < report["resources"]["lut"] < report["device"]["lut"]
+
+
+def test_the_demo_on_a_board_that_is_emulated(servo_model: Path, tmp_path: Path) -> None:
+    """All test rows over a serial line that spoils bytes, from a board unplugged in mid-run."""
+    arty = boards.get("arty-a7")
+    design = load_design(servo_model, arty, Options(baud=fastest_baud(arty)))
+    program = compile_emulator(design, tmp_path)
+    link = tmp_path / "tty"
+    plugged = [Emulator(program, link=link, noise=0.001, seed=seed) for seed in (0, 1)]
+    plugged[0].start()
+
+    def unplug(done: int) -> None:
+        if done > SERVO_TEST_ROWS // 2 and plugged[0].process is not None:
+            plugged[0].stop()
+            plugged[1].start()
+
+    rows = design.model.evaluation
+    assert rows is not None
+    try:
+        with Board(str(link), tries=20) as board:
+            board.require_model(design.model_digest)
+            found = compare(board, design.model, rows, unplug)
+    finally:
+        for emulator in plugged:
+            emulator.stop()
+    found.check()
+    assert (found.rows, found.mismatches) == (SERVO_TEST_ROWS, 0)
+    assert found.board == found.interpreter
+    assert found.board / found.pc <= 1.0001
+    assert found.cycles == design.schedule.latency
+    assert found.returns == 1 and found.repeated > 1
 
 
 def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(servo_model: Path) -> None:

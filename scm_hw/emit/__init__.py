@@ -2,7 +2,7 @@
 
 from scm_hw.emit.interface import INTERFACES, CorePorts, interface_files, wrapper_name
 from scm_hw.emit.testbench import testbench_files
-from scm_hw.emit.vivado import board_files, out_of_context_files
+from scm_hw.emit.vivado import board_files, out_of_context_files, uart_files
 
 __all__ = [
     "INTERFACES",
@@ -11,5 +11,6 @@ __all__ = [
     "interface_files",
     "out_of_context_files",
     "testbench_files",
+    "uart_files",
     "wrapper_name",
 ]

@@ -8,19 +8,21 @@ from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._amaranth import run_amaranth
 from scm_hw.simulate._cocotb import run_icarus, run_verilator
 from scm_hw.simulate._interface import run_interface
-from scm_hw.simulate._lint import lint
+from scm_hw.simulate._lint import PRIMITIVES, lint
 from scm_hw.simulate._netlist import NETLIST, run_netlist
-from scm_hw.simulate._process import kill_all, run_tool, telling_line
+from scm_hw.simulate._process import kill_all, kill_group, run_tool, telling_line
 from scm_hw.simulate._result import SimResult
 from scm_hw.simulate._testbench import run_testbench
 
 __all__ = [
     "NETLIST",
+    "PRIMITIVES",
     "Mismatch",
     "Probe",
     "SimResult",
     "Vectors",
     "kill_all",
+    "kill_group",
     "lint",
     "run_amaranth",
     "run_icarus",

@@ -7,8 +7,10 @@ from random import Random
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 
+from scm_hw.boards import Board
 from scm_hw.interface import core_members
 from scm_hw.sim.vectors import Vectors
+from scm_hw.uart import Hello
 
 
 class StandIn(wiring.Component):
@@ -86,6 +88,22 @@ def standin_vectors(count: int, in_width: int = 24, seed: int = 1) -> Vectors:
     mask = (1 << half) - 1
     outputs = [3 * (word & mask) + (word >> half) for word in inputs]
     return Vectors(tuple(inputs), tuple(outputs), in_width, half + 2)
+
+
+def standin_hello(board: Board, baud: int = 1_000_000, description_bytes: int = 0) -> Hello:
+    """What a board with a `StandIn` says of itself."""
+    return Hello(
+        digest=bytes(range(32)),
+        model_digest=bytes(range(32, 64)),
+        in_width=24,
+        out_width=14,
+        capacity=2048,
+        latency=StandIn.latency,
+        interval=StandIn.initiation_interval,
+        clock_hz=round(board.clock_mhz * 1e6),
+        baud=baud,
+        description_bytes=description_bytes,
+    )
 
 
 class FoldedStandIn(wiring.Component):

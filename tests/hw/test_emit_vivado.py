@@ -11,10 +11,16 @@ import pytest
 from amaranth.back import verilog
 
 from scm_hw import boards
-from scm_hw.emit import CorePorts, board_files, interface_files, out_of_context_files
+from scm_hw.emit import (
+    CorePorts,
+    board_files,
+    interface_files,
+    out_of_context_files,
+    uart_files,
+)
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.simulate import lint
-from tests.hw.standin import StandIn, standin_vectors
+from tests.hw.standin import StandIn, standin_hello, standin_vectors
 
 # Options with a value end with a colon. Anything else that begins with a dash is an error, as is a
 # file that isn't there and a command that isn't listed.
@@ -87,10 +93,12 @@ def run_tcl(folder: Path, script: str) -> str:
     return f"{interpreter.eval('set called')}\n{interpreter.eval('set ports')}"
 
 
-def write_design(folder: Path, name: str) -> dict[str, str]:
+def write_design(folder: Path, name: str, top: str = "uart") -> dict[str, str]:
     vectors = standin_vectors(300)
     core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
-    if name in boards.names():
+    if name in boards.names() and top == "uart":
+        own = uart_files(boards.get(name), core, standin_hello(boards.get(name)), b"")
+    elif name in boards.names():
         own = board_files(boards.get(name), core, vectors)
     else:
         own = out_of_context_files(boards.by_part(name, clock_mhz=104))
@@ -100,9 +108,10 @@ def write_design(folder: Path, name: str) -> dict[str, str]:
     return files
 
 
+@pytest.mark.parametrize("top", ["uart", "self-test"])
 @pytest.mark.parametrize("board", boards.names())
-def test_board_scripts_run_as_they_are(tmp_path: Path, board: str) -> None:
-    files = write_design(tmp_path, board)
+def test_board_scripts_run_as_they_are(tmp_path: Path, board: str, top: str) -> None:
+    files = write_design(tmp_path, board, top)
     called, ports = run_tcl(tmp_path, "build.tcl").splitlines()
     steps = ["synth_design", "place_design", "route_design", "report_timing_summary"]
     steps += ["report_utilization", "report_power", "write_bitstream"]
@@ -163,7 +172,8 @@ def test_equal_designs_give_equal_bytes_without_paths(tmp_path: Path) -> None:
     assert not any(root in text or str(tmp_path) in text for text in files.values())
 
 
+@pytest.mark.parametrize("top", ["uart", "self-test"])
 @pytest.mark.parametrize("board", ["nexys-a7", "cmod-a7-35"])
-def test_board_top_passes_lint(tmp_path: Path, board: str) -> None:
-    write_design(tmp_path, board)
+def test_board_top_passes_lint(tmp_path: Path, board: str, top: str) -> None:
+    write_design(tmp_path, board, top)
     lint([tmp_path / "scm_top.v", tmp_path / "scm_core.v"], "scm_top")

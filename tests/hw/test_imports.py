@@ -32,6 +32,8 @@ STAGES = (
     "rtl",
     # Ports and buses, around a core of whichever shape.
     "interface",
+    # The board's serial port, whose packets the host speaks too.
+    "uart",
     # Boards play vectors on the board; simulators play them in a process.
     "sim",
     "boards",
@@ -40,13 +42,17 @@ STAGES = (
     "simulate",
     "report.synthesis",
     "design",
+    "identity",
     "explain",
     "rows",
     "report",
     "folders",
     "check",
     "build",
+    "emulate",
+    "host",
     "console",
+    "cli_board",
     "cli",
     "__main__",
 )

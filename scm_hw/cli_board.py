@@ -1,0 +1,105 @@
+"""The commands that talk to a board, or stand in for one: `run` and `emulate`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from scm_hw.build import DEFAULT_OUT, build_name, choose_board, file_digest, load_design
+from scm_hw.console import Progress, progress_bar, show_run
+from scm_hw.design import DEFAULT_BAUD, Options
+from scm_hw.emulate import Emulator, compile_emulator, fastest_baud
+from scm_hw.errors import OptionError
+from scm_hw.host import Board
+from scm_hw.host.compare import as_record, compare, find_model, find_port
+from scm_hw.load import read_model
+from scm_hw.rows import read_csv
+from scm_hw.uart import MAX_BAUD, check_baud
+
+AddDesign = Callable[[argparse.ArgumentParser], None]
+DesignOptions = Callable[[argparse.Namespace], Options]
+
+
+def add_board_commands(commands: Any, add_design: AddDesign, options: DesignOptions) -> None:
+    """Add both; how a design is told and compiled is the command line's to say."""
+    _add_run(commands.add_parser("run", help="run rows on a board, beside the PC model"))
+    emulating = commands.add_parser("emulate", help="a board without a board, in Verilator")
+    add_design(emulating)
+    _add_emulate(emulating)
+    emulating.set_defaults(run=lambda args: _emulate(args, options))
+
+
+def add_baud(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--baud",
+        type=int,
+        default=DEFAULT_BAUD,
+        help=f"of the serial port, up to {MAX_BAUD} (default %(default)s)",
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data", type=Path, nargs="?", help="CSV with targets (default: the model's own test rows)"
+    )
+    parser.add_argument("--port", help="serial port (default: the first where a board says hello)")
+    add_baud(parser)
+    parser.add_argument(
+        "--model", type=Path, help="default: that of the build in rtl_out/ that the board holds"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+    parser.set_defaults(run=_run)
+
+
+def _add_emulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", help="default: the model's own, or that of its file")
+    parser.add_argument(
+        "--baud", type=int, help="of the emulated board (default: as fast as its receiver can)"
+    )
+    parser.add_argument(
+        "--link", type=Path, metavar="PATH", help="a path that leads to the pseudo-terminal"
+    )
+    parser.add_argument(
+        "--noise", type=float, default=0.0, metavar="SHARE", help="of bytes spoilt on the line"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the noise")
+
+
+def _run(args: argparse.Namespace) -> None:
+    port = args.port or find_port(check_baud(args.baud))
+    with Board(port, baud=check_baud(args.baud)) as board:
+        path = args.model or find_model(board.hello.digest.hex(), DEFAULT_OUT)
+        model = read_model(path)
+        board.require_model(file_digest(path))
+        rows = read_csv(model, args.data) if args.data else model.evaluation
+        if rows is None:
+            raise OptionError(f"{path} has no test rows of its own; name a CSV file with some")
+        with progress_bar(args.quiet or args.json, len(rows)) as progress:
+            found = compare(board, model, rows, progress)
+    if args.json:
+        print(json.dumps(as_record(found)))
+    else:
+        show_run(found)
+    found.check()
+
+
+def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:
+    board = choose_board(args.board, args.part, args.clock)
+    if args.baud is None:
+        args.baud = fastest_baud(board)
+    design = load_design(args.model, board, options(args))
+    progress = Progress(args.quiet or args.json)
+    with tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch:
+        with progress.running():
+            progress.tell("compiling the board")
+            name = build_name(args.model, design, args.name)
+            program = compile_emulator(design, Path(scratch), name)
+        emulator = Emulator(program, link=args.link, noise=args.noise, seed=args.seed)
+        with emulator.running():
+            print(args.link or emulator.port, flush=True)
+            emulator.wait()

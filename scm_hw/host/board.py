@@ -1,0 +1,218 @@
+"""A board that answers: hello, description, and results for as many samples as there are."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.errors import LinkError, OptionError
+from scm_hw.host.exchange import Answers, Exchange
+from scm_hw.host.link import Link, LostError
+from scm_hw.uart import Hello, Kind, Packet
+from scm_hw.uart.description import Description
+from scm_hw.uart.packets import OFFSET
+
+DEFAULT_BAUD = 1_000_000
+HELLO_SECONDS = 1.0
+HELLO_TRIES = 5
+# How long a board may be gone, as when its cable is moved.
+RETURN_SECONDS = 20.0
+RETRY_SECONDS = 0.2
+
+Progress = Callable[[int], None]
+"""Told how many samples are done."""
+
+
+class Board:
+    """A board at a serial port.
+
+    LinkError where nobody answers. What is lost on the line is asked for again, and a board that
+    goes away may come back, as long as it is the same design.
+    """
+
+    def __init__(
+        self,
+        port: str,
+        *,
+        baud: int = DEFAULT_BAUD,
+        tries: int = HELLO_TRIES,
+        return_seconds: float = RETURN_SECONDS,
+    ) -> None:
+        self.port = port
+        self.baud = baud
+        self.tries = tries
+        self.return_seconds = return_seconds
+        self.returns = 0
+        self._sequence = random.getrandbits(16)
+        self._description: Description | None = None
+        self.link = Link(port, baud)
+        try:
+            self.hello = self._greet()
+        except BaseException:
+            self.link.close()
+            raise
+
+    def __enter__(self) -> Board:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.link.close()
+
+    def require_model(self, digest: str) -> None:
+        """LinkError unless the board was built from the model file with that SHA-256."""
+        found = self.hello.model_digest.hex()
+        if found != digest:
+            raise LinkError(
+                f"board must hold the model {digest[:16]}, not {found[:16]}; program it with the "
+                "build of that model, or give the model that it holds"
+            )
+
+    @property
+    def description(self) -> Description:
+        """What the board's numbers mean, read from it once."""
+        if self._description is None:
+            self._description = self._read_description()
+        return self._description
+
+    def predict(
+        self,
+        rows: NDArray[np.float64],
+        mechanism: NDArray[np.float64] | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[Any]:
+        """Raw rows to outputs in target units, a column each, or to the class of each row.
+
+        `mechanism` is P0 in target units, where the model takes it from outside.
+        """
+        meaning = self.description
+        results, _ = self.predict_integers(meaning.inputs(rows, mechanism), progress)
+        return meaning.units(results)
+
+    def predict_integers(
+        self, rows: NDArray[np.int64], progress: Progress | None = None
+    ) -> tuple[NDArray[np.int64], Answers]:
+        """Integer inputs of the core to its integer outputs, with what came over the wire."""
+        meaning = self.description
+        words = _pack(rows, meaning.in_widths)
+        answers = self.predict_words(words, progress)
+        signed = [port.signed for port in meaning.outputs]
+        return _unpack(answers.words, meaning.out_widths, signed), answers
+
+    def predict_words(self, words: Sequence[int], progress: Progress | None = None) -> Answers:
+        """Packed samples to packed results."""
+        exchange = Exchange(words, self.hello, self.next_sequence)
+        while True:
+            try:
+                return exchange.run(self.link, progress or (lambda _: None))
+            except LostError:
+                self._return()
+                exchange.start_over()
+
+    def next_sequence(self) -> int:
+        self._sequence = (self._sequence + 1) & 0xFFFF
+        return self._sequence
+
+    # Single requests
+
+    def _greet(self) -> Hello:
+        return Hello.decode(self._ask(Kind.HELLO, b"", Kind.HELLO_REPLY).payload)
+
+    def _ask(self, kind: Kind, payload: bytes, wanted: Kind) -> Packet:
+        """One request and its reply, asked for again where it is lost."""
+        for _ in range(self.tries):
+            request = Packet(kind, self.next_sequence(), payload)
+            self.link.send(request)
+            deadline = time.monotonic() + HELLO_SECONDS
+            while time.monotonic() < deadline:
+                for packet in self.link.receive():
+                    if (packet.kind, packet.sequence) == (wanted, request.sequence):
+                        return packet
+        raise LinkError(
+            f"port {self.port} must answer a hello at {self.baud} baud, not be silent; see that "
+            "the board is programmed, and that --baud is what it was built with"
+        )
+
+    def _read_description(self) -> Description:
+        total = self.hello.description_bytes
+        if not total:
+            raise OptionError(
+                "board must hold a description of its formats to take raw rows, not none: this one "
+                "has too many inputs for it; give integers, or the model"
+            )
+        data = b""
+        while len(data) < total:
+            page = self._ask(Kind.DESCRIBE, OFFSET.pack(len(data)), Kind.DESCRIPTION).payload
+            if not page or len(data) + len(page) > total:
+                raise LinkError(
+                    f"description must be {total} bytes, not end after {len(data)} or go on after "
+                    f"{len(data) + len(page)}; program the board again"
+                )
+            data += page
+        found = Description.decode(data)
+        widths = (sum(found.in_widths), sum(found.out_widths))
+        if widths != (self.hello.in_width, self.hello.out_width):
+            raise LinkError(
+                f"description must have {self.hello.in_width} and {self.hello.out_width} bits, not "
+                f"{widths[0]} and {widths[1]}; program the board again"
+            )
+        return found
+
+    def _return(self) -> None:
+        """Wait until the board is there again, and is the same."""
+        self.link.close()
+        deadline = time.monotonic() + self.return_seconds
+        while True:
+            try:
+                self.link = Link(self.port, self.baud)
+                hello = self._greet()
+                break
+            except LinkError:
+                self.link.close()
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(RETRY_SECONDS)
+        if hello != self.hello:
+            raise LinkError(
+                f"port {self.port} must have the same design after its return, not "
+                f"{hello.digest.hex()[:16]}; run again for that one"
+            )
+        self.returns += 1
+
+
+def _pack(rows: NDArray[np.int64], widths: Sequence[int]) -> list[int]:
+    """Each row as one word, the first column in the lowest bits."""
+    shifts = np.cumsum([0, *widths[:-1]]).tolist()
+    masks = [(1 << width) - 1 for width in widths]
+    places = list(zip(masks, shifts, strict=True))
+    return [
+        sum((value & mask) << shift for value, (mask, shift) in zip(row, places, strict=True))
+        for row in rows.tolist()
+    ]
+
+
+def _unpack(
+    words: Sequence[int], widths: Sequence[int], signed: Sequence[bool]
+) -> NDArray[np.int64]:
+    shifts = np.cumsum([0, *widths[:-1]]).tolist()
+    found = []
+    for word in words:
+        row = []
+        for width, shift, negative in zip(widths, shifts, signed, strict=True):
+            value = word >> shift & ((1 << width) - 1)
+            row.append(value - (1 << width) if negative and value >> (width - 1) else value)
+        found.append(row)
+    return np.array(found, dtype=np.int64).reshape(len(words), len(widths))

@@ -1,0 +1,188 @@
+"""The board beside the PC model and the interpreter, on the same rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.errors import LinkError, MismatchError, OptionError
+from scm_hw.host.board import Board, Progress
+from scm_hw.interp import interpret
+from scm_hw.load import (
+    Evaluation,
+    FixedPoint,
+    Model,
+    choose_fixed_point,
+    classes_of,
+    evaluate,
+    lower,
+    rmse,
+)
+from scm_hw.uart.description import Description
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a run found. Scores are RMSE with targets in [0, 1], or the share of right classes."""
+
+    score: str
+    rows: int
+    board: float
+    pc: float
+    interpreter: float
+    mismatches: int
+    first_mismatch: int | None
+    cycles: int
+    promised_cycles: int
+    clock_mhz: float
+    seconds: float
+    repeated: int
+    returns: int
+
+    @property
+    def rows_per_second(self) -> float:
+        return self.rows / self.seconds
+
+    def check(self) -> None:
+        """Raise MismatchError unless the board gave the interpreter's integers, in its cycles."""
+        if self.mismatches:
+            raise MismatchError(
+                f"board must give the interpreter's integers, not differ in {self.mismatches} of "
+                f"{self.rows} rows (the first is row {self.first_mismatch}); see the timing report "
+                "of its build"
+            )
+        if self.cycles != self.promised_cycles:
+            raise MismatchError(
+                f"board must take {self.promised_cycles} cycles, not {self.cycles}; program it "
+                "with a build of this version"
+            )
+
+
+def compare(
+    board: Board, model: Model, rows: Evaluation, progress: Progress | None = None
+) -> Comparison:
+    """Run every row on the board, the PC model and the interpreter."""
+    meaning = board.description
+    _check_fields(meaning, model)
+    fixed = _fixed_point(meaning, model)
+    inputs = meaning.inputs(rows.inputs, rows.mechanism)
+    expected = interpret(lower(model, fixed), inputs)
+    activity = evaluate(model, rows.inputs, rows.mechanism)
+    start = time.monotonic()
+    outputs, answers = board.predict_integers(inputs, progress)
+    seconds = time.monotonic() - start
+    wrong = np.flatnonzero((outputs != expected).any(axis=1))
+    score, (on_board, on_pc, interpreted) = _scores(
+        model, rows, fixed.grid_bits, outputs, activity.output, expected
+    )
+    return Comparison(
+        score=score,
+        rows=len(rows),
+        board=on_board,
+        pc=on_pc,
+        interpreter=interpreted,
+        mismatches=len(wrong),
+        first_mismatch=int(wrong[0]) if len(wrong) else None,
+        cycles=answers.cycles,
+        promised_cycles=board.hello.latency,
+        clock_mhz=board.hello.clock_hz / 1e6,
+        seconds=seconds,
+        repeated=answers.repeated,
+        returns=board.returns,
+    )
+
+
+def _fixed_point(meaning: Description, model: Model) -> FixedPoint:
+    """The coefficients that the board was built with."""
+    if meaning.tolerance is None:
+        return choose_fixed_point(model, frac_bits=meaning.frac_bits)
+    fixed = choose_fixed_point(model, tolerance=meaning.tolerance)
+    if fixed.frac_bits != meaning.frac_bits:
+        raise LinkError(
+            f"board must have {fixed.frac_bits} fraction bits by this version's rules, not "
+            f"{meaning.frac_bits}; build and program it again"
+        )
+    return fixed
+
+
+def _check_fields(meaning: Description, model: Model) -> None:
+    if [port.name for port in meaning.features] != list(model.features):
+        raise LinkError("board must have the model's features, not others; program it again")
+
+
+def _scores(
+    model: Model,
+    rows: Evaluation,
+    grid_bits: int,
+    outputs: NDArray[np.int64],
+    pc: NDArray[np.float64],
+    expected: NDArray[np.int64],
+) -> tuple[str, tuple[float, float, float]]:
+    """Of the board, the PC and the interpreter."""
+    if model.is_classifier:
+        guesses = (outputs[:, 0], classes_of(pc), expected[:, 0])
+        shares = [float((guess == rows.targets).mean()) for guess in guesses]
+        return "accuracy", (shares[0], shares[1], shares[2])
+    target = (rows.targets - model.target_min) / (model.target_max - model.target_min)
+    scale = 2.0**grid_bits
+    found = [rmse(values, target) for values in (outputs / scale, pc, expected / scale)]
+    return "RMSE", (found[0], found[1], found[2])
+
+
+def find_model(digest: str, root: Path) -> Path:
+    """The model file in the build below `root` that the board was programmed with."""
+    for path in sorted(root.glob("*/digest.txt")):
+        model = path.with_name("model.npz")
+        if path.read_text(encoding="utf-8").strip() == digest and model.exists():
+            return model
+    raise OptionError(
+        f"design {digest[:16]} of the board must be among the builds in {root}/, not missing; name "
+        "its model file with --model"
+    )
+
+
+def find_port(baud: int) -> str:
+    """The first serial port where a board says hello."""
+    ports = list(_ports())
+    for port in ports:
+        try:
+            with Board(port, baud=baud, tries=1):
+                return port
+        except LinkError:
+            continue
+    raise LinkError(
+        f"a board must be at one of the serial ports, not at none of {', '.join(ports) or 'none'}; "
+        "connect one, or name its port with --port"
+    )
+
+
+def _ports() -> Iterator[str]:
+    # Only here: it looks through the system's devices when it is imported.
+    from serial.tools.list_ports import comports
+
+    # Anything else is no USB cable, and may belong to something that hellos would disturb.
+    yield from (port.device for port in comports() if port.vid is not None)
+
+
+def as_record(found: Comparison) -> dict[str, Any]:
+    """For JSON."""
+    kind = found.score.lower()
+    return {
+        "rows": found.rows,
+        f"{kind}_board": found.board,
+        f"{kind}_pc": found.pc,
+        f"{kind}_interp": found.interpreter,
+        "mismatches": found.mismatches,
+        "latency_cycles": found.cycles,
+        "clock_mhz": found.clock_mhz,
+        "seconds": found.seconds,
+        "rows_per_second": found.rows_per_second,
+        "repeated_requests": found.repeated,
+        "reconnections": found.returns,
+    }

@@ -1,0 +1,25 @@
+"""The board's serial port: the line, the packets, and the server that answers them."""
+
+from scm_hw.uart.framing import FrameBuffer, Framer
+from scm_hw.uart.line import MAX_BAUD, BitRate, Receiver, Transmitter, check_baud
+from scm_hw.uart.packets import Deframer, Fault, Hello, Kind, Packet, Results, predict_request
+from scm_hw.uart.server import Server, buffer_capacity
+
+__all__ = [
+    "MAX_BAUD",
+    "BitRate",
+    "Deframer",
+    "Fault",
+    "FrameBuffer",
+    "Framer",
+    "Hello",
+    "Kind",
+    "Packet",
+    "Receiver",
+    "Results",
+    "Server",
+    "Transmitter",
+    "buffer_capacity",
+    "check_baud",
+    "predict_request",
+]
