@@ -1,0 +1,120 @@
+"""The report of the evaluation: tables on the terminal, in Markdown and in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from bench.paper_cases import READY_LABEL, Section
+from bench.paper_journal import Journal
+from bench.paper_tables import Row, better, markdown, rankings, rich_table, rows_of, worse
+
+__all__ = ["show", "write"]
+
+HEAD = """\
+# The paper's evaluation, again
+
+From `python -m bench.paper`. RMSE on test rows in units of the target's range (of images: the rate
+of right answers), mean ± standard deviation over the trials, whose number is in the table. The
+paper has 100 trials (images 50) and, to judge by its deviations, one split for all of them; here
+every trial has a split of its own, the same for all learners, so our deviations hold those of the
+splits too.
+
+Protocols: `paper` stops early by the test rows, as the paper's algorithm does; `clean` by rows
+split off from the training rows; `either` is a learner that does not stop early. Seconds are
+wall-clock on the machine at hand, trials side by side; the paper's are from another machine. LUTs
+and cycles are the compiler's estimate for the model of the first trial on `arty-a7`; those of trees
+are about what conifer takes.
+"""
+
+#: What was found where ours is worse, by data set; for all learners, or for one.
+REASONS: dict[tuple[str, str | None], str] = {}
+
+
+def show(chosen: Sequence[Section], journal: Journal, console: Console) -> None:
+    for section in chosen:
+        if rows := rows_of(section, journal):
+            console.print(rich_table(section, rows))
+
+
+def write(chosen: Sequence[Section], journal: Journal, missing: Sequence[str], path: Path) -> None:
+    """Leave `path` with the endings .md and .json."""
+    found = [(section, rows) for section in chosen if (rows := rows_of(section, journal))]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".md").write_text(_text(found, missing))
+    path.with_suffix(".json").write_text(json.dumps(_facts(found, missing), indent=1) + "\n")
+
+
+def _facts(found: Sequence[tuple[Section, list[Row]]], missing: Sequence[str]) -> dict[str, Any]:
+    return {
+        "not_run": list(missing),
+        "tables": {section.name: rows for section, rows in found},
+        "rankings": [order for _, rows in _same_data(found) for order in rankings(rows)],
+    }
+
+
+def _same_data(
+    found: Sequence[tuple[Section, list[Row]]],
+) -> list[tuple[Section, list[Row]]]:
+    return [(section, rows) for section, rows in found if section.same_data]
+
+
+def _text(found: Sequence[tuple[Section, list[Row]]], missing: Sequence[str]) -> str:
+    comparable = [row for _, rows in _same_data(found) for row in rows]
+    parts = [HEAD, *(f"- {_brief(sentence)}" for sentence in missing), ""]
+    parts += [markdown(section, rows) for section, rows in found]
+    parts += [text(comparable) for text in (_aims_text, _ranking_text, _worse_text)]
+    return "\n".join(parts)
+
+
+def _brief(sentence: str) -> str:
+    """Without the paths of this machine."""
+    return sentence.split(":")[0] + "."
+
+
+def _ranking_text(rows: Sequence[Row]) -> str:
+    lines = []
+    for order in rankings(rows):
+        ours, papers = (", ".join(order[key]) for key in ("ours", "paper"))
+        same = "as in the paper" if ours == papers else f"paper: {papers}"
+        lines.append(f"- {order['dataset']}: {ours} ({same})")
+    return _part("Order of the six algorithms", "Best first, protocol `paper`.", lines)
+
+
+def _aims_text(rows: Sequence[Row]) -> str:
+    """Sign SCMs under `clean` against the paper's SCM, whose early stopping saw the test rows."""
+    lines = [
+        f"- {row['dataset']}: {_against(row)}, "
+        f"{'better' if better(row['test'], row['paper'], row['score']) else 'not better'}"
+        for row in rows
+        if row["learner"] == READY_LABEL and row["paper"]
+    ]
+    sentence = "Sign nodes on coded inputs, `clean`, against the paper's tanh and sigmoid SCMs."
+    return _part("Is ready for hardware second best?", sentence, lines)
+
+
+def _worse_text(rows: Sequence[Row]) -> str:
+    lines = [
+        f"- {row['dataset']}, {row['learner']}: {_against(row)}{_reason(row)}"
+        for row in worse(rows)
+    ]
+    sentence = "Same data, protocol `paper` or `either`, by the means."
+    return _part("Where ours is worse than the paper's", sentence, lines)
+
+
+def _part(title: str, sentence: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"## {title}", "", sentence, "", *(lines or ["- none"]), ""])
+
+
+def _against(row: Row) -> str:
+    ours, papers = row["test"]["mean"], row["paper"]["mean"]
+    return f"{ours:.5f} against {papers:.5f} ({row['trials']} trials)"
+
+
+def _reason(row: Row) -> str:
+    own = REASONS.get((row["dataset"], row["learner"])) or REASONS.get((row["dataset"], None))
+    return f": {own}" if own else ""
