@@ -133,18 +133,13 @@ def pending(chosen: Sequence[Section], journal: Journal, trials: int) -> list[tu
     """What is missing, each once: a trial of everything, then the next; small data sets first."""
     jobs = {line.job.key: line.job for section in chosen for line in section.lines}
     rows = {summary.name: summary.rows for summary in datasets.describe()}
-
-    def order(item: tuple[Job, int]) -> tuple[bool, int, int]:
-        job, trial = item
-        return rows[job.dataset] > SMALL_ROWS, trial, rows[job.dataset]
-
     missing = (
         (job, trial)
-        for job in jobs.values()
         for trial in range(trials)
+        for job in jobs.values()
         if trial not in journal.trials(job)
     )
-    return sorted(missing, key=order)
+    return sorted(missing, key=lambda item: rows[item[0].dataset] > SMALL_ROWS)
 
 
 def run(

@@ -201,18 +201,18 @@ def _mechanisms() -> Iterator[Line]:
 
 
 def sections() -> tuple[Section, ...]:
-    """All tables, in the paper's order, then ours."""
+    """All tables, in the order in which they are run: what takes longest comes last."""
     plants = "simulated plants and real stand-ins for the paper's private ones"
     return (
         Section("regression", "Regression, binary weights", tuple(_benchmarks(REGRESSION)), True),
         Section("hardware", "Ready for hardware, beside others", tuple(_hardware()), True),
-        Section("industrial", f"Industry: {plants}", tuple(_industrial())),
-        Section("comparison", "SCM beside other learners, servo", tuple(_comparison())),
         *(
             Section(f"ablation: {name}", f"Ablation: {name}", tuple(_ablation(changes)))
             for name, changes in ABLATIONS.items()
         ),
         Section("ablation: mechanism", "Ablation: mechanism", tuple(_mechanisms())),
+        Section("industrial", f"Industry: {plants}", tuple(_industrial())),
+        Section("comparison", "SCM beside other learners, servo", tuple(_comparison())),
         Section("images-hardware", "Images, ready for hardware", tuple(_hardware_images()), True),
         Section("images", "Images, binary weights", tuple(_benchmarks(IMAGES)), True),
     )

@@ -24,7 +24,11 @@ def _network(sizes: tuple[int, ...], seed: int, iterations: int = EPOCHS) -> Any
     method at hand.
     """
     network = MLPRegressor(
-        sizes, activation="tanh", solver="lbfgs", max_iter=iterations, random_state=seed
+        hidden_layer_sizes=sizes,
+        activation="tanh",
+        solver="lbfgs",
+        max_iter=iterations,
+        random_state=seed,
     )
     return TransformedTargetRegressor(
         make_pipeline(MinMaxScaler(), network), transformer=MinMaxScaler()
@@ -44,7 +48,9 @@ def _trees(count: int, seed: int) -> Any:
 def _catboost(seed: int) -> Any:
     from catboost import CatBoostRegressor
 
-    return CatBoostRegressor(random_seed=seed, verbose=False, allow_writing_files=False)
+    return CatBoostRegressor(
+        random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False
+    )
 
 
 RIVALS = {

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -22,11 +23,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 import scm_train
 from bench.paper_rivals import rival
 from scm_hw.boards import get
 from scm_hw.design import Options, compile_model
+from scm_hw.errors import FitError
 from scm_hw.load import read_model
 from scm_train import datasets
 from scm_train.datasets import Dataset
@@ -90,7 +94,9 @@ def _loaded(name: str) -> Dataset:
 
 def run_trial(job: Job, trial: int) -> dict[str, Any]:
     """Scores, seconds and nodes of one trial; of its hardware too, where the job asks for it."""
-    return trial_on(_loaded(job.dataset), job, trial)
+    # Trials run side by side, and threads of a trial would wait for those of another.
+    with threadpool_limits(limits=1):
+        return trial_on(_loaded(job.dataset), job, trial)
 
 
 def trial_on(data: Dataset, job: Job, trial: int) -> dict[str, Any]:
@@ -127,9 +133,12 @@ def _model(job: Job, data: Dataset, trial: int) -> Any:
 
 def _fit(model: Any, data: Dataset, rows: Split, protocol: str) -> float:
     training, options = parts(data, rows, protocol)
-    start = perf_counter()
-    model.fit(*training, **options)
-    return perf_counter() - start
+    with warnings.catch_warnings():
+        # A network that has used up its epochs is what the comparison asks for.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        start = perf_counter()
+        model.fit(*training, **options)
+        return perf_counter() - start
 
 
 def _scores(model: Any, data: Dataset, numbers: NDArray[np.intp]) -> dict[str, float]:
@@ -154,7 +163,10 @@ def _hardware(model: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model.save(path)
-        design = compile_model(read_model(path), get(BOARD), Options())
+        try:
+            design = compile_model(read_model(path), get(BOARD), Options())
+        except FitError as error:
+            return {"not_built": str(error)}
     return {
         "lut": design.estimate.lut,
         "dsp": design.estimate.dsp,
