@@ -85,7 +85,7 @@ class JointRounding:
         for place in range(len(kept) - 1, -1, -1):
             wanted = (
                 real[kept[place]]
-                + factor[place, place + 1 :] @ error[place + 1 :] / (factor[place, place])
+                + factor[place, place + 1 :] @ error[place + 1 :] / factor[place, place]
             )
             chosen = np.rint(wanted * scale) / scale if place else wanted
             error[place] = real[kept[place]] - chosen

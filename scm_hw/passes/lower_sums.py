@@ -21,33 +21,46 @@ LUTS_PER_NS = 1.0
 
 
 def lower_sums(
-    program: Program, luts_per_ns: float = LUTS_PER_NS, *, multipliers: bool = False
+    program: Program,
+    luts_per_ns: float = LUTS_PER_NS,
+    *,
+    totals_per_ns: float | None = None,
+    multipliers: bool = False,
 ) -> Program:
     """Only sums of one or two operands remain, with weights that are powers of two.
 
     A sum that is only compared with a bound may be offset so that one of its bits is the answer.
+    The other sums, such as those of the outputs, may have a rate of their own, `totals_per_ns`.
     With `multipliers`, inputs are multiplied by their constants in DSP blocks where that pays.
     """
-    uses = program.uses()
+    compared = _compared_sums(program)
 
-    def lowering(build: Rewriter, op: Sum, refs: tuple[Ref, ...]) -> _SumLowering:
+    def lowering(build: Rewriter, op: Sum, refs: tuple[Ref, ...], rate: float) -> _SumLowering:
         terms = Terms(build, op.name, op.constant, multipliers)
         for ref, weight in zip(refs, op.weights, strict=True):
             terms.add(ref, weight)
-        return _SumLowering(build, op.name, terms, luts_per_ns)
+        return _SumLowering(build, op.name, terms, rate)
 
     def visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
         match op:
-            case Sum():
-                return lowering(build, op, refs).total()
-            case AtLeast() if uses[op.value] == 1 and isinstance(program.ops[op.value], Sum):
+            case Sum() if build.old not in compared:
+                rate = luts_per_ns if totals_per_ns is None else totals_per_ns
+                return lowering(build, op, refs, rate).total()
+            case AtLeast() if op.value in compared:
                 source = program.ops[op.value]
                 assert isinstance(source, Sum)
                 terms = tuple(build.new[r] for r in source.operands)
-                return lowering(build, source, terms).at_least(op)
+                return lowering(build, source, terms, luts_per_ns).at_least(op)
         return None
 
     return rewrite(program, visit)
+
+
+def _compared_sums(program: Program) -> set[Ref]:
+    """Sums of which nothing but one comparison with a bound is wanted."""
+    uses = program.uses()
+    compared = {op.value for op in program.ops if isinstance(op, AtLeast)}
+    return {ref for ref in compared if uses[ref] == 1 and isinstance(program.ops[ref], Sum)}
 
 
 class _SumLowering:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import Program, verify
@@ -11,9 +12,14 @@ from scm_hw.passes import lower_sums
 from scm_hw.schedule.costs import Cost, estimate
 from scm_hw.schedule.schedule import Schedule, schedule
 
+# Cycles that a sample takes to the core and its result away from it.
+OUTSIDE = 2
+
 MODES = ("min-latency", "balanced", "max-clock")
 # What a nanosecond may cost in each sum; the finished layouts decide which of them was right.
-LUTS_PER_NS = (0.0, 1.0, 3.0, 10.0, 30.0, 1000.0)
+# Outputs are few sums of many terms, so haste there costs little of the whole: it is always tried.
+HASTE = 1000.0
+LUTS_PER_NS = (0.0, 1.0, 3.0, 10.0, 30.0, HASTE)
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,8 @@ def lay_out(
 ) -> Layout:
     """Lower the sums of a program and give every operation its cycle.
 
-    `min-latency` takes the fewest cycles; `balanced` the smallest product of LUTs and cycles;
+    `min-latency` takes the fewest cycles; `balanced` the smallest product of LUTs and cycles, those
+    outside of the core included;
     `max-clock` keeps every stage as short as one operation. With `latency`, the smallest layout
     that takes no more cycles than that. Constants are multiplied in up to `dsps` DSP blocks where
     that makes the layout better.
@@ -57,7 +64,7 @@ def lay_out(
         return _within(found, latency, clock_mhz)
     if mode == "min-latency":
         return min(found, key=lambda layout: (layout.schedule.latency, layout.luts))
-    return min(found, key=lambda layout: layout.luts * layout.schedule.latency)
+    return min(found, key=lambda layout: layout.luts * (layout.schedule.latency + OUTSIDE))
 
 
 def _has_multiplications(program: Program) -> bool:
@@ -75,8 +82,8 @@ def _layouts(
     multipliers: bool = False,
 ) -> list[Layout]:
     found: dict[Program, Layout] = {}
-    for rate in LUTS_PER_NS:
-        lowered = lower_sums(program, rate, multipliers=multipliers)
+    for rate, totals in product(LUTS_PER_NS, (None, HASTE)):
+        lowered = lower_sums(program, rate, totals_per_ns=totals, multipliers=multipliers)
         if lowered in found:
             continue
         verify(lowered)

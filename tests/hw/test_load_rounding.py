@@ -59,15 +59,16 @@ def test_two_nodes_that_always_agree_share_their_error() -> None:
 
 
 def test_what_is_zero_stays_zero() -> None:
-    arrays = model_arrays(3, layers=(8,), features=4, rows=100)
-    arrays["readout"][2:5] = 0
+    arrays = model_arrays(3, layers=(40,), features=2, bits=3, rows=100)
+    arrays["readout"][5:25] = 0
     arrays["linear"][1] = 0
     arrays["intercept"][:] = 0
     model = model_from_arrays(arrays)
-    rounded = jointly(model, 5)
-    assert not rounded.readout[2:5].any()
-    assert not rounded.linear[1].any()
-    assert np.isfinite(rounded.constant).all()
+    for frac_bits in range(2, 9):
+        rounded = jointly(model, frac_bits)
+        assert not rounded.readout[5:25].any()
+        assert not rounded.linear[1].any()
+        assert np.isfinite(rounded.constant).all()
 
 
 def test_it_is_near_the_best_there_is() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scm_hw.interp import interpret
-from scm_hw.ir import Product, Program
+from scm_hw.ir import Constant, Product, Program
 from scm_hw.load import lower, quantise
 from scm_hw.passes import lower_sums, optimise
 from scm_hw.rtl import ScmCore, to_verilog
@@ -33,6 +33,14 @@ def test_sums_with_multipliers_are_the_same_sums() -> None:
     assert products(lowered) > products(program) == 0
     rows = rows_for(program)
     assert np.array_equal(interpret(program, rows), interpret(lowered, rows))
+
+
+def test_signs_are_taken_care_of_by_the_sum() -> None:
+    """A negative constant would be written as wide as the product, and take two DSP blocks."""
+    lowered = lower_sums(linear_program(outputs=2), multipliers=True)
+    factors = [lowered.ops[op.right] for op in lowered.ops if isinstance(op, Product)]
+    assert all(isinstance(factor, Constant) and factor.value % 2 == 1 for factor in factors)
+    assert all(isinstance(factor, Constant) and factor.value > 0 for factor in factors)
 
 
 def test_multipliers_are_taken_where_the_device_has_them() -> None:
