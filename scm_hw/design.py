@@ -115,13 +115,15 @@ class Design:
             return estimate_fold(self.schedule)
         return estimate(self.program, self.schedule)
 
-    @property
+    @cached_property
     def input_ranges(self) -> list[Range]:
-        return [ranges(self.program)[r] for r in self.program.inputs]
+        known = ranges(self.program)
+        return [known[r] for r in self.program.inputs]
 
-    @property
+    @cached_property
     def output_ranges(self) -> list[Range]:
-        return [ranges(self.program)[r] for r in self.program.outputs]
+        known = ranges(self.program)
+        return [known[r] for r in self.program.outputs]
 
     @property
     def ports(self) -> CorePorts:

@@ -121,16 +121,23 @@ def test_cycles_are_counted_by_the_formula() -> None:
 
 def test_readout_keeps_behind_what_is_slower() -> None:
     """The linear part, the mechanism, or groups that come faster than they are read."""
-    _, long = folded("8x21", layers=(8,), features=30, bits=1, input_bits=4)
+    linear, long = folded("8x30", layers=(8,), features=30, bits=1, input_bits=4)
     features = len(long.machine.linear_features)
     assert features > long.layer_cycles(0) and long.side_cycles == features
     assert long.latency == 1 + features + 8 + 3
-    _, groups = folded("4x21", layers=(16,), linear=False)
+    groups, quick = folded("4x21", layers=(16,), linear=False)
     # Four groups in four cycles, four steps of the readout for each; the first is done in cycle 5.
-    assert groups.latency == 1 + (1 + 4) + 4 * 4 + 3
-    _, mechanism = folded("4x21", layers=(4,), mechanism="table", linear=False)
-    assert mechanism.mechanism is not None
-    assert mechanism.side_cycles == mechanism.mechanism.schedule.latency + 1
+    assert quick.latency == 1 + (1 + 4) + 4 * 4 + 3
+    # The mechanism's addends wait until the linear part's last product has been taken.
+    table, slow = folded("4x28", layers=(4,), features=7, bits=4, mechanism="table")
+    steps = len(slow.machine.linear_features)
+    assert slow.side_cycles == steps + 2 + 1 > slow.layer_cycles(0)
+    assert slow.latency == 1 + slow.side_cycles + 4 + 3
+    for meaning, plan in ((linear, long), (groups, quick), (table, slow)):
+        core = FoldedCore(plan)
+        vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 5)
+        result = run_amaranth(lambda core=core: core, vectors, core.latency, core.latency)
+        assert result.failures == ()
 
 
 @pytest.mark.parametrize("clock_mhz", [50.0, 100.0, 230.0])
