@@ -40,8 +40,6 @@ from scm_hw.simulate import kill_all
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
 DIGEST = "digest.txt"
-# So that a board can be compared with the model that it holds.
-MODEL = "model.npz"
 
 Tell = Callable[[str], None]
 
@@ -133,7 +131,6 @@ def build(
         workdir = Path(scratch)
         tell("writing Verilog")
         write_files(folder, _files(design, rows, name))
-        shutil.copyfile(path, folder / MODEL)
         failure = Path(f"{os.path.realpath(target)}.failed")
         netlist = workdir / "netlist" / "netlist.v" if how.gate_sim else None
         with (

@@ -20,6 +20,9 @@ from scm_hw.load import read_model
 from scm_hw.rows import read_csv
 from scm_hw.uart import MAX_BAUD, check_baud
 
+# Where a model file is looked for that isn't named.
+MODEL_FOLDERS = (Path(), DEFAULT_OUT)
+
 AddDesign = Callable[[argparse.ArgumentParser], None]
 DesignOptions = Callable[[argparse.Namespace], Options]
 
@@ -49,7 +52,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", help="serial port (default: the first where a board says hello)")
     add_baud(parser)
     parser.add_argument(
-        "--model", type=Path, help="default: that of the build in rtl_out/ that the board holds"
+        "--model",
+        type=Path,
+        help="default: the file that the board was built from, here or in rtl_out/",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
@@ -73,7 +78,7 @@ def _add_emulate(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> None:
     port = args.port or find_port(check_baud(args.baud))
     with Board(port, baud=check_baud(args.baud)) as board:
-        path = args.model or find_model(board.hello.digest.hex(), DEFAULT_OUT)
+        path = args.model or find_model(board.hello.model_digest.hex(), MODEL_FOLDERS)
         model = read_model(path)
         board.require_model(file_digest(path))
         rows = read_csv(model, args.data) if args.data else model.evaluation

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,15 +136,14 @@ def _scores(
     return "RMSE", (found[0], found[1], found[2])
 
 
-def find_model(digest: str, root: Path) -> Path:
-    """The model file in the build below `root` that the board was programmed with."""
-    for path in sorted(root.glob("*/digest.txt")):
-        model = path.with_name("model.npz")
-        if path.read_text(encoding="utf-8").strip() == digest and model.exists():
-            return model
+def find_model(digest: str, folders: Sequence[Path]) -> Path:
+    """The model file with that SHA-256, in one of the folders."""
+    for path in (path for folder in folders for path in sorted(folder.glob("*.npz"))):
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+            return path
     raise OptionError(
-        f"design {digest[:16]} of the board must be among the builds in {root}/, not missing; name "
-        "its model file with --model"
+        f"model {digest[:16]} of the board must be in {' or '.join(map(str, folders))}, not "
+        "missing; name its file with --model"
     )
 
 

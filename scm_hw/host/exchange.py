@@ -101,11 +101,10 @@ class Exchange:
             batch = self.waiting[0]
             samples = self.samples[batch.start : batch.stop]
             packet = predict_request(self.next_sequence(), samples)
-            reserve = HEADER.size + len(NOWHERE)
-            if (
-                self.sent
-                and self._outstanding + packet.stored_bytes + reserve > self.hello.capacity
-            ):
+            probe = HEADER.size + len(NOWHERE)
+            needed = self._outstanding + packet.stored_bytes + probe
+            # A large sample may leave no room for a probe; alone it always fits.
+            if self.sent and needed > self.hello.capacity:
                 return
             self.waiting.popleft()
             self._send(link, packet, batch)

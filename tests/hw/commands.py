@@ -24,7 +24,6 @@ COMMON_FILES = {
     "report.json",
     "report.html",
     "digest.txt",
-    "model.npz",
 }
 SMALL: dict[str, Any] = {"features": 2, "layers": (3,), "bits": 3, "input_bits": 4, "rows": 10}
 

@@ -159,7 +159,7 @@ def test_the_commands(program: Path, model: Path, tmp_path: Path) -> None:
     assert len(children) == 1 and not Path(f"/proc/{children[0]}").exists()
 
 
-def test_run_finds_the_build_that_the_board_holds(
+def test_run_finds_the_model_that_the_board_holds(
     emulator: Emulator,
     design: Design,
     model: Path,
@@ -169,11 +169,10 @@ def test_run_finds_the_build_that_the_board_holds(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--port", emulator.port]) == 2
-    assert f"design {design.digest[:16]} of the board must be among" in capsys.readouterr().err
-    build = tmp_path / "rtl_out" / "small"
-    build.mkdir(parents=True)
-    (build / "digest.txt").write_text(design.digest + "\n")
-    (build / "model.npz").write_bytes(model.read_bytes())
+    assert f"model {design.model_digest[:16]} of the board must be in" in capsys.readouterr().err
+    small_model(tmp_path / "another.npz", seed=9)
+    (tmp_path / "rtl_out").mkdir()
+    (tmp_path / "rtl_out" / "small.npz").write_bytes(model.read_bytes())
     assert main(["run", "--port", emulator.port]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("RMSE on 300 rows: board ")

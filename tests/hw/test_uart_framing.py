@@ -163,6 +163,18 @@ def test_what_does_not_fit_is_refused_and_what_does_is_kept() -> None:
     assert faults == [Fault.OVERRUN] * 2
 
 
+def test_a_frame_that_lacks_room_for_its_last_byte_is_refused() -> None:
+    frames = [Packet(3, n, bytes(11)) for n in range(3)]
+    data = b"".join(packet.encode() for packet in frames)
+    for size, fits in ((11, True), (12, False)):
+        last = Packet(3, 9, bytes(size))
+        kept, faults = run_buffer(
+            data + last.encode(), capacity=64, until=len(data + last.encode()) - 1
+        )
+        assert kept == [content(packet) for packet in (frames + [last] if fits else frames)]
+        assert faults == ([] if fits else [Fault.OVERRUN])
+
+
 @pytest.mark.parametrize("reading", [0.9, 0.2])
 def test_a_reader_that_stalls_misses_nothing(reading: float) -> None:
     packets = [random_packet(Random(n)) for n in range(20)]
