@@ -34,10 +34,10 @@ from scm_train import DeepSCNRegressor, IRVFLClassifier, datasets
 
 BOARD = "nexys-a7"
 SEED = 0
-NODES = (30, 15)
+NODES = (24, 12)
 # From one lane to a lane for each connection.
-FOLDS = ("1x1", "2x8", "6x24", "15x55", "30x165,15x30")
-VECTORS = 40
+FOLDS = ("1x1", "2x4", "4x16", "12x39", "24x77,12x24")
+VECTORS = 12
 
 
 def trained(learner: Any, rows: int = 4000, dataset: str = "servo_sim") -> Model:
@@ -52,7 +52,7 @@ def trained(learner: Any, rows: int = 4000, dataset: str = "servo_sim") -> Model
 
 
 def two_layers() -> Model:
-    return trained(deep(NODES, "thermometer:15"))
+    return trained(deep(NODES, "thermometer:7"))
 
 
 def deep(nodes: tuple[int, ...], encoder: str) -> DeepSCNRegressor:
@@ -136,7 +136,7 @@ def cost_model() -> list[dict[str, Any]]:
 
 def show(results: dict[str, Any]) -> None:
     console = Console(width=110)
-    table = Table(title=f"{'-'.join(map(str, NODES))} nodes on 11 x 15 bits, xc7a100t-1, 100 MHz")
+    table = Table(title=f"{'-'.join(map(str, NODES))} nodes on 11 x 7 bits, xc7a100t-1, 100 MHz")
     columns = ("fold", "lanes", "cycles", "measured", "LUT", "estimate", "FF", "BRAM", "wrong")
     for column in columns:
         table.add_column(column, justify="left" if column == "fold" else "right")

@@ -16,6 +16,8 @@ from scm_hw.schedule import Cost
 from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, MIN_DSP_BITS, half_blocks
 
 CONTROL = Cost(lut=50, ff=50)
+# Two comparisons of so few bits share a LUT with what chooses between them.
+ABSORBED_BITS = 4
 
 
 def estimate_fold(plan: FoldPlan) -> Cost:
@@ -37,11 +39,15 @@ def _inputs(machine: Machine) -> Cost:
     lut = 0
     if encoder.kind == "gray":
         lut = sum(encoder.bits) - len(encoder.bits)
+    narrow = 0
     for reach, thresholds in zip(machine.inputs, encoder.thresholds, strict=False):
         for threshold in thresholds:
             # Bits below the lowest one set in the threshold don't matter.
             bits = reach.width - ((threshold & -threshold).bit_length() - 1)
-            lut += -(-bits // LUT_INPUTS) + bits // 12 if bits > 1 else 0
+            if bits > ABSORBED_BITS:
+                lut += -(-bits // LUT_INPUTS) + bits // 12
+            narrow += 1 < bits <= ABSORBED_BITS
+    lut += -(-narrow // 2)
     return Cost(lut=lut, ff=held)
 
 
