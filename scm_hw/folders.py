@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,26 +19,67 @@ def replacing(target: Path, marker: str) -> Iterator[Path]:
     """A folder to write into; on success it takes the place of `target`, otherwise it goes away.
 
     What stood there before is only removed once the new folder has its name, and only if it is ours
-    to remove: it is empty, or holds a file called `marker`.
+    to remove: it is empty, or holds a file called `marker`. One process at a time may do this; what
+    a killed one left is put right by the next.
     """
     # The folder itself where a link is named: the link stays.
     target = Path(os.path.realpath(target))
+    with contextlib.ExitStack() as stack:
+        try:
+            _check_replaceable(target, marker)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(target))
+            _recover(target)
+            scratch = Path(
+                tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+            )
+        except OSError as error:
+            raise OptionError(
+                f"output folder {target} can't be written ({error.strerror}); choose another with "
+                "--out"
+            ) from None
+        try:
+            scratch.chmod(0o755)
+            yield scratch
+            _swap(scratch, target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    """Nobody else between here and the end; the lock goes with the process, however that ends."""
+    path = target.parent / f".{target.name}.lock"
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        _check_replaceable(target, marker)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(
-            tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
-        )
-    except OSError as error:
-        raise OptionError(
-            f"output folder {target} can't be written ({error.strerror}); choose another with --out"
-        ) from None
-    try:
-        scratch.chmod(0o755)
-        yield scratch
-        _swap(scratch, target)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever held it may have removed the file just before.
+            mine = os.path.samestat(os.fstat(file), os.stat(path))
+        except (BlockingIOError, FileNotFoundError):
+            mine = False
+        if not mine:
+            raise OptionError(
+                f"output folder {target} must not be built by two at once; wait for the other "
+                "build, or choose another folder with --out"
+            )
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        os.close(file)
+
+
+def _recover(target: Path) -> None:
+    """Put right what a killed build left: its scratch folder, or an earlier build set aside."""
+    left = re.compile(re.escape(f".{target.name}.") + r"[a-z0-9_]{8}\.(new|old)")
+    for path in sorted(target.parent.iterdir()):
+        found = left.fullmatch(path.name)
+        if found and found[1] == "old" and not target.exists():
+            path.rename(target)
+        elif found:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _check_replaceable(target: Path, marker: str) -> None:
