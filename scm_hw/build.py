@@ -21,6 +21,7 @@ from scm_hw.check import SIMULATORS, played, prove, prove_files, prove_interface
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import (
     board_files,
+    formats_files,
     interface_files,
     out_of_context_files,
     testbench_files,
@@ -29,7 +30,7 @@ from scm_hw.emit import (
 from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
 from scm_hw.fold import USABLE_SHARE
 from scm_hw.folders import replacing, write_files
-from scm_hw.identity import identity
+from scm_hw.identity import describe, identity
 from scm_hw.load import read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
@@ -206,6 +207,7 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     plan = design.schedule
     files = {f"{CORE}.v": design.verilog}
     files |= testbench_files(vectors, plan.latency, plan.initiation_interval)
+    files |= formats_files(describe(design, name), design.digest, plan.latency)
     files |= interface_files(design.options.interface, design.ports, design.digest, design.board)
     if design.board.platform is None:
         return files | out_of_context_files(design.board)

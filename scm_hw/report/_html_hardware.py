@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from scm_hw.design import Design
+from scm_hw.emit.formats import HEADER, MODULE
+from scm_hw.emit.interface import IP_SCRIPT, wrapper_name
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     NOTHING,
@@ -310,22 +312,36 @@ def vivado_section(design: Design) -> Section:
         "Opening it in Vivado",
         el("ol", *steps),
         el("h3", "Files"),
-        facts((el("a", file, href=file), what) for file, what in _files(has_board)),
+        facts((el("a", file, href=file), what) for file, what in _files(design)),
     )
 
 
-def _files(has_board: bool) -> list[tuple[str, str]]:
+_TOPS = {
+    "uart": "the board top: answers over the serial port",
+    "self-test": "the board top: tests itself, result on the LEDs",
+}
+
+
+def _files(design: Design) -> list[tuple[str, str]]:
+    has_board = design.board.platform is not None
     top = "scm_top" if has_board else "scm_core"
-    board = [("scm_top.v", "the board top: self-test, result on the LEDs")] if has_board else []
+    board = [("scm_top.v", _TOPS[design.options.top])] if has_board else []
+    wrapper = wrapper_name(design.options.interface)
+    bus = []
+    if design.options.interface != "stream":
+        bus = [(f"{wrapper}.v", "the bus around the core"), (IP_SCRIPT, "packages it as Vivado IP")]
     return [
         ("scm_core.v", "the core"),
         *board,
+        *bus,
         (f"{top}.xdc", "constraints"),
         ("build.tcl", "synthesis, implementation and reports"),
         ("project.tcl", "the project for the GUI"),
         ("tb_scm_core.v", "self-checking test bench, for Vivado's simulator and Icarus alike"),
         ("vectors_in.hex", "its input words"),
         ("vectors_out.hex", "the output words it expects"),
+        (HEADER, "the formats of the fields, for C"),
+        (MODULE, "the same for Python"),
         ("report.json", "all figures of this page, for programs"),
         ("digest.txt", "the digest of model, options and tools"),
     ]

@@ -24,6 +24,8 @@ COMMON_FILES = {
     "report.json",
     "report.html",
     "digest.txt",
+    "scm_formats.h",
+    "scm_formats.py",
 }
 SMALL: dict[str, Any] = {"features": 2, "layers": (3,), "bits": 3, "input_bits": 4, "rows": 10}
 

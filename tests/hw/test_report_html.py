@@ -379,12 +379,16 @@ def test_equal_builds_have_equal_pages(tmp_path: Path) -> None:
     assert str(tmp_path).encode() not in pages[0]
 
 
-@pytest.mark.parametrize("board", ["nexys-a7", None])
-def test_linked_files_are_those_of_the_build(tmp_path: Path, board: str | None) -> None:
+@pytest.mark.parametrize(
+    ("board", "interface"), [("nexys-a7", "stream"), (None, "axis"), ("arty-a7", "axil")]
+)
+def test_linked_files_are_those_of_the_build(
+    tmp_path: Path, board: str | None, interface: str
+) -> None:
     model = write_model(tmp_path / "model.npz", model_arrays(3))
     target = boards.get(board) if board else boards.by_part("xc7a35tcpg236-1")
     how = BuildOptions(out=tmp_path / "out", simulators=(), synthesis=False)
-    folder = build(model, target, build_options=how).folder
+    folder = build(model, target, Options(interface=interface), build_options=how).folder
     root = parsed((folder / "report.html").read_text(encoding="utf-8"))
     links = {str(a.attributes["href"]) for a in root.all("a")}
     files = {link for link in links if not link.startswith("#")}

@@ -1,0 +1,148 @@
+"""The formats of a core's fields, for programs that feed it: a C header and a Python dictionary."""
+
+from __future__ import annotations
+
+import pprint
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Any
+
+from scm_hw.uart.description import Description, Feature, Word
+
+HEADER = "scm_formats.h"
+MODULE = "scm_formats.py"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a packed word: where it stands, and what its integer means.
+
+    An input of `kind` code is `floor((x - low) / (high - low) * 2**fraction)`, kept to its bits;
+    one of kind word, and an output, is fixed point: `low + n / 2**fraction * (high - low)`.
+    """
+
+    name: str
+    kind: str
+    offset: int
+    bits: int
+    signed: bool
+    fraction: int
+    low: float
+    high: float
+
+
+def formats_files(description: Description, digest: str, latency: int) -> dict[str, str]:
+    """Both files, name to text."""
+    facts = {
+        "digest": digest,
+        "latency": latency,
+        "in_width": sum(description.in_widths),
+        "out_width": sum(description.out_widths),
+        "classes": None if description.classes is None else list(description.classes),
+        "inputs": [vars(field) for field in _inputs(description)],
+        "outputs": [vars(field) for field in _outputs(description)],
+    }
+    dictionary = pprint.pformat(facts, width=100, sort_dicts=False)
+    title = '"""The formats of the fields of in_data and out_data."""'
+    return {
+        HEADER: _header(facts, _inputs(description), _outputs(description)),
+        MODULE: f"{title}\n\nFORMATS = {dictionary}\n",
+    }
+
+
+def _inputs(description: Description) -> list[Field]:
+    ports: list[Feature | Word] = [*description.features, *description.words]
+    found, offset = [], 0
+    for port in ports:
+        if isinstance(port, Feature):
+            meaning = ("code", False, port.bits)
+        else:
+            meaning = ("word", port.least < 0, port.fraction)
+        kind, signed, fraction = meaning
+        found.append(
+            Field(port.name, kind, offset, port.bits, signed, fraction, port.low, port.high)
+        )
+        offset += port.bits
+    return found
+
+
+def _outputs(description: Description) -> list[Field]:
+    kind = "word" if description.classes is None else "class"
+    found, offset = [], 0
+    for port in description.outputs:
+        found.append(
+            Field(
+                port.name, kind, offset, port.bits, port.signed, port.fraction, port.low, port.high
+            )
+        )
+        offset += port.bits
+    return found
+
+
+def _header(facts: dict[str, Any], inputs: Sequence[Field], outputs: Sequence[Field]) -> str:
+    return _TEMPLATE.substitute(
+        digest=facts["digest"],
+        latency=facts["latency"],
+        in_width=facts["in_width"],
+        out_width=facts["out_width"],
+        count_in=len(inputs),
+        count_out=len(outputs),
+        inputs=",\n".join(_row(field) for field in inputs),
+        outputs=",\n".join(_row(field) for field in outputs),
+    )
+
+
+def _row(field: Field) -> str:
+    values = (
+        _c_string(field.name),
+        _c_string(field.kind),
+        *map(str, (field.offset, field.bits, int(field.signed), field.fraction)),
+        repr(field.low),
+        repr(field.high),
+    )
+    return f"    {{{', '.join(values)}}}"
+
+
+def _c_string(text: str) -> str:
+    """A C string of its UTF-8 bytes, whatever they are."""
+    plain = [
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
+        for byte in text.encode()
+    ]
+    return f'"{"".join(plain)}"'
+
+
+_TEMPLATE = Template("""\
+/* The formats of the fields of in_data and out_data, the first field in the lowest bits.
+ *
+ * An input of kind "code" is floor((x - low) / (high - low) * 2^fraction), kept to its bits.
+ * One of kind "word", and an output, is fixed point: low + n / 2^fraction * (high - low).
+ * An output of kind "class" is the index of a class. */
+#ifndef SCM_FORMATS_H
+#define SCM_FORMATS_H
+
+#define SCM_DIGEST "$digest"
+#define SCM_LATENCY $latency
+#define SCM_IN_WIDTH $in_width
+#define SCM_OUT_WIDTH $out_width
+#define SCM_INPUTS $count_in
+#define SCM_OUTPUTS $count_out
+
+typedef struct {
+    const char *name;
+    const char *kind;
+    int offset, bits, is_signed, fraction;
+    double low, high;
+} scm_field;
+
+static const scm_field scm_inputs[SCM_INPUTS] = {
+$inputs
+};
+
+static const scm_field scm_outputs[SCM_OUTPUTS] = {
+$outputs
+};
+
+#endif
+""")
