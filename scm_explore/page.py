@@ -155,7 +155,7 @@ def _plot(result: dict[str, Any], journal: Journal, key: str) -> Html:
             f"{title} over {AXES[key]}",
             described,
             plots.log_axis(AXES[key], [p[0] for p in seen.values()]),
-            plots.axis(f"{title}, held-out rows", [p[1] for p in seen.values()], zero=True),
+            plots.axis(f"{title}, held-out rows", [p[1] for p in seen.values()]),
             series,
             height=HEIGHT,
         ),

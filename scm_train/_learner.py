@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from scm_train import model_file
 from scm_train._parameters import ALGORITHMS, LAMBDAS, R_VALUES
 from scm_train._training import Task, train_machine
+from scm_train.distributed import is_distributed, train_distributed
 from scm_train.draw import BiasRange, InputsPerNode, SignPattern
-from scm_train.errors import DataError, ModelFileError
+from scm_train.errors import DataError, ModelFileError, ParameterError
 from scm_train.machine import Machine
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
@@ -200,6 +201,24 @@ class Learner(BaseEstimator):
         )
         return self
 
+    def _fit_distributed(self, X: Any, y: Any, eval_set: object) -> Self:
+        """Train on Dask arrays, whose rows stay on the workers of their cluster."""
+        if eval_set is not None:
+            raise ParameterError(
+                "eval_set must be None on Dask arrays; validation_fraction holds rows of them back"
+            )
+        self.n_features_in_ = X.shape[1]
+        self.machine_, self.history_ = train_distributed(
+            ALGORITHMS[self._algorithm],
+            self.get_params(deep=False),
+            X,
+            y,
+            self._feature_names(),
+            self._task == "classification",
+            check_random_state(self.random_state),
+        )
+        return self
+
     def _decision(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         return self.machine_.decision(validate_data(self, X, reset=False, dtype=_FLOATS))
@@ -228,6 +247,9 @@ class Regressor(RegressorMixin, Learner):
 
         ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
         """
+        if is_distributed(X):
+            self._single = y.ndim == 1
+            return self._fit_distributed(X, y, eval_set)
         X, y = validate_data(
             self, X, y, dtype=_FLOATS, multi_output=True, y_numeric=True, ensure_min_samples=2
         )
@@ -285,6 +307,10 @@ class Classifier(ClassifierMixin, Learner):
 
         ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
         """
+        if is_distributed(X):
+            self._fit_distributed(X, y, eval_set)
+            self.classes_ = self.machine_.labels
+            return self
         X, y = validate_data(self, X, y, dtype=_FLOATS, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, indices = np.unique(y, return_inverse=True)

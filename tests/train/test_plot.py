@@ -50,10 +50,10 @@ def test_the_curves_are_the_history():
 
 
 def test_removed_nodes_are_marked():
-    machine = fitted("-q", "--max-nodes", "8,4", "--stop-step", "2")
+    machine = fitted("-q", "--max-nodes", "8,4", "--stop-step", "2", "--stop-tolerance", "0.5")
     layer = np.asarray(machine.history.layer)
     removed = sum(last - first + 1 for first, last in removed_steps(machine, layer))
-    assert removed == len(layer) - sum(machine.nodes)
+    assert removed == len(layer) - sum(machine.nodes) > 0
 
 
 def test_a_classifier_has_its_confusion():

@@ -1,0 +1,252 @@
+"""A part of the rows on a worker of a cluster: what is done there, and what little leaves it.
+
+A shard keeps the inputs of its rows in coded form, the residual, and the nodes' orthonormal basis.
+Candidates come in; sums over the rows go out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.activations import HARDWARE_ACTIVATIONS, activate
+from scm_train.chunks import row_chunks
+from scm_train.encoders import Encoder
+from scm_train.inputs import CHUNK, LayerInputs, NodeInputs, Rows, first_inputs
+from scm_train.nodes import NodeStore
+from scm_train.scaling import to_unit
+
+__all__ = ["Frame", "Node", "Shard"]
+
+Floats = NDArray[np.float64]
+#: Rows on which candidates are evaluated at a time.
+CANDIDATE_ROWS = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What all shards must agree in: ranges of inputs and targets, the encoder, the classes."""
+
+    low: Floats
+    high: Floats
+    target_min: Floats
+    target_max: Floats
+    encoder: Encoder
+    classes: NDArray | None = None
+
+    def targets(self, y: NDArray) -> Floats:
+        """Targets (n, m), normalised."""
+        if self.classes is not None:
+            return (y[:, None] == self.classes[None]).astype(np.float64)
+        return to_unit(y.reshape(len(y), -1), self.target_min, self.target_max)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Candidates, or a single node, as they travel."""
+
+    weights: NDArray
+    biases: Floats
+    lambda_: float
+    activation: str
+
+
+@dataclass(eq=False)
+class _Side:
+    """Training or validation rows of a shard."""
+
+    inputs: LayerInputs
+    targets: Floats
+    seen: NDArray | None
+    stores: list[NodeStore] = field(default_factory=list)
+    basis: list[Floats] = field(default_factory=list)
+    residual: Floats = field(default_factory=lambda: np.empty(0))
+    q: Floats = field(default_factory=lambda: np.empty(0))
+    h: Floats = field(default_factory=lambda: np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def outputs(self, node: Node, rows: slice) -> Floats:
+        """``phi(lambda (w h + b))`` (candidates, rows in the slice) in float64."""
+        whole = self.inputs.integer and node.weights.dtype == np.int8
+        dtype = np.float32 if whole else np.float64
+        sums = self.inputs.sums(node.weights, np.zeros(len(node.biases)), dtype)
+        z = sums(rows).T + node.biases[:, None]
+        if node.activation not in HARDWARE_ACTIVATIONS:
+            # Out of range is far in the saturated part, where it belongs.
+            with np.errstate(over="ignore"):
+                z *= node.lambda_
+        h = np.empty(z.shape)
+        activate(node.activation, z, out=h)
+        return h
+
+    def matrix(self, rows: slice) -> Floats:
+        """The basis (columns, rows in the slice)."""
+        return np.array([q[rows] for q in self.basis]).reshape(-1, rows.stop - rows.start)
+
+    def hidden(self, rows: slice) -> Floats:
+        """The outputs of all nodes of all layers."""
+        parts = [store.chunk(rows) for store in self.stores]
+        return np.concatenate(parts, axis=1) if parts else np.empty((rows.stop - rows.start, 0))
+
+    def energy(self) -> Floats:
+        return np.einsum("iq,iq->q", self.residual, self.residual)
+
+
+class Shard:
+    """The rows of one chunk; made on the worker that has them, and used there."""
+
+    def __init__(self, x: NDArray, y: NDArray, held: NDArray[np.bool_] | None, frame: Frame):
+        kept = np.ones(len(x), dtype=bool) if held is None else ~held
+        self.sides = [_side(x[kept], y[kept], frame), _side(x[~kept], y[~kept], frame)]
+        self.encoder = frame.encoder
+
+    def counts(self) -> tuple[int, int]:
+        return len(self.sides[0]), len(self.sides[1])
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Sums of the training inputs and targets."""
+        side = self.sides[0]
+        total = np.zeros(side.seen.shape[1])
+        for rows in row_chunks(len(side), CHUNK):
+            total += self._seen(side, rows).sum(axis=0)
+        return total, side.targets.sum(axis=0)
+
+    def centred_moments(self, x_mean: Floats, t_mean: Floats) -> tuple[Floats, Floats]:
+        """``X^T X`` and ``X^T T`` of the training rows less their means."""
+        side = self.sides[0]
+        d, m = side.seen.shape[1], side.targets.shape[1]
+        gram, cross = np.zeros((d, d)), np.zeros((d, m))
+        for rows in row_chunks(len(side), CHUNK):
+            x = self._seen(side, rows) - x_mean
+            gram += x.T @ x
+            cross += x.T @ (side.targets[rows] - t_mean)
+        return gram, cross
+
+    def begin(self, weights: Floats, intercept: Floats) -> list[Floats]:
+        """Take the linear part off the targets; the energy left, of both sides."""
+        for side in self.sides:
+            for rows in row_chunks(len(side), CHUNK):
+                side.targets[rows] -= self._seen(side, rows) @ weights + intercept
+            # From here on the coded form is all that is needed.
+            side.seen = None
+            side.residual = side.targets.copy()
+        return self._energies()
+
+    def open_layer(self, activation: str) -> None:
+        for side in self.sides:
+            if side.stores:
+                side.inputs = NodeInputs(side.stores[-1])
+            side.stores.append(NodeStore(len(side), activation))
+
+    def take(self, indices: NDArray[np.integer]) -> Floats:
+        """Inputs of the current layer on some training rows."""
+        return self.sides[0].inputs.take(indices)
+
+    def moments(self, node: Node, exact: bool) -> tuple[Floats, Floats, Floats]:
+        """``<E_q, h>``, ``<h, h>`` and, to be exact, ``Q^T h`` of all candidates."""
+        side = self.sides[0]
+        count, nodes = len(node.biases), len(side.basis) if exact else 0
+        inner = np.zeros((side.targets.shape[1], count))
+        norm, inside = np.zeros(count), np.zeros((nodes, count))
+        for rows in row_chunks(len(side), CANDIDATE_ROWS):
+            h = side.outputs(node, rows)
+            inner += side.residual[rows].T @ h.T
+            norm += np.einsum("ti,ti->t", h, h)
+            if nodes:
+                inside += side.matrix(rows) @ h.T
+        return inner, norm, inside
+
+    def propose(self, node: Node) -> tuple[Floats, float]:
+        """Evaluate the next node on all rows; ``Q^T h`` and ``<h, h>`` of the training rows."""
+        for side in self.sides:
+            parts = [side.outputs(node, rows)[0] for rows in row_chunks(len(side), CHUNK)]
+            side.h = np.concatenate(parts) if parts else np.empty(0)
+            side.q = side.h.copy()
+        return self._projection()
+
+    def subtract(self, step: Floats) -> tuple[Floats, float]:
+        """Take ``Q step`` off the new node's training rows; what is left, as in `propose`."""
+        side = self.sides[0]
+        for rows in row_chunks(len(side), CHUNK):
+            side.q[rows] -= step @ side.matrix(rows)
+        return self._projection()
+
+    def _projection(self) -> tuple[Floats, float]:
+        side = self.sides[0]
+        found = np.zeros(len(side.basis))
+        for rows in row_chunks(len(side), CHUNK):
+            found += side.matrix(rows) @ side.q[rows]
+        return found, float(side.q @ side.q)
+
+    def scale(self, norm: float) -> Floats:
+        """Make the new node's direction a unit vector (0 for a dependent one); its ``q^T E``."""
+        side = self.sides[0]
+        if norm:
+            side.q /= norm
+        else:
+            side.q[:] = 0.0
+        return side.q @ side.residual
+
+    def commit(self, r: Floats, norm: float, c: Floats) -> list[Floats]:
+        """Let the new node join, with ``c`` of all shards; the energy left, of both sides."""
+        other = self.sides[1]
+        for rows in row_chunks(len(other), CHUNK):
+            other.q[rows] -= r @ other.matrix(rows)
+        other.q = other.q / norm if norm else np.zeros(len(other))
+        for side in self.sides:
+            side.residual -= np.outer(side.q, c)
+            side.basis.append(side.q)
+            side.stores[-1].append(side.h)
+        return self._energies()
+
+    def rewind(self, removed: int, c: Floats) -> list[Floats]:
+        """Forget the newest nodes, with the residual exactly as it was before them."""
+        for side in self.sides:
+            for _ in range(removed):
+                side.basis.pop()
+                side.stores[-1].pop()
+            side.residual = side.targets.copy()
+            for q, own in zip(side.basis, c, strict=True):
+                side.residual -= np.outer(q, own)
+        return self._energies()
+
+    def validation_system(self) -> tuple[Floats, Floats]:
+        """``R`` and ``Q^T T`` that stand for the validation rows in a least-squares problem."""
+        side = self.sides[1]
+        q, r = np.linalg.qr(side.hidden(slice(0, len(side))))
+        return r, q.T @ side.targets
+
+    def square_errors(self, side: int, readouts: Floats) -> Floats:
+        """The sum of squares that each of several readouts leaves on one side."""
+        found, one = np.zeros(len(readouts)), self.sides[side]
+        for rows in row_chunks(len(one), CANDIDATE_ROWS):
+            error = one.targets[rows] - one.hidden(rows) @ readouts
+            found += np.einsum("kiq,kiq->k", error, error)
+        return found
+
+    def _energies(self) -> list[Floats]:
+        return [side.energy() for side in self.sides]
+
+    def _seen(self, side: _Side, rows: slice) -> Floats:
+        """Inputs as the linear part sees them."""
+        assert side.seen is not None
+        if self.encoder.input_bits is None:
+            return side.seen[rows]
+        return self.encoder.dequantise(side.seen[rows])
+
+
+def _side(x: NDArray, y: NDArray, frame: Frame) -> _Side:
+    rows = Rows(x, frame.low, frame.high, frame.encoder)
+    unit = rows.unit(slice(0, len(x)))
+    bits = frame.encoder.input_bits
+    seen: Any = unit if bits is None else frame.encoder.codes(unit).astype(_smallest(bits))
+    return _Side(first_inputs(rows), frame.targets(y), seen)
+
+
+def _smallest(bits: int) -> type:
+    return np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32
