@@ -152,6 +152,7 @@ print(json.dumps({"bytes": x.nbytes, "client": 1024 * (after - before), **scores
 """
 
 
+@pytest.mark.long
 def test_data_beyond_one_workers_memory(tmp_path: Path) -> None:
     """Two workers of 900 MB take 920 MB of rows, and the client none of them.
 
