@@ -25,10 +25,10 @@ every trial has a split of its own, the same for all learners, so our deviations
 splits too.
 
 Protocols: `paper` stops early by the test rows, as the paper's algorithm does; `clean` by rows
-split off from the training rows; `either` is a learner that does not stop early. Seconds are
-wall-clock on the machine at hand, trials side by side; the paper's are from another machine. LUTs
-and cycles are the compiler's estimate for the model of the first trial on `arty-a7`; those of trees
-are about what conifer takes.
+split off from the training rows; `either` is a learner that does not stop early. Seconds are of
+processor time in training, one thread for linear algebra; the paper's are from another machine.
+LUTs and cycles are the compiler's estimate for the model of the first trial on `arty-a7`; those of
+trees are about what conifer takes.
 """
 
 #: What was found where ours is worse, by data set; for all learners, or for one.

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -132,13 +132,14 @@ def _model(job: Job, data: Dataset, trial: int) -> Any:
 
 
 def _fit(model: Any, data: Dataset, rows: Split, protocol: str) -> float:
+    """Seconds of processor time, which other work on the machine disturbs less than the clock's."""
     training, options = parts(data, rows, protocol)
     with warnings.catch_warnings():
         # A network that has used up its epochs is what the comparison asks for.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        start = perf_counter()
+        start = process_time()
         model.fit(*training, **options)
-        return perf_counter() - start
+        return process_time() - start
 
 
 def _scores(model: Any, data: Dataset, numbers: NDArray[np.intp]) -> dict[str, float]:
