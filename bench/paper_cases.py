@@ -39,13 +39,21 @@ NAMES = {ours: paper for paper, ours in (REGRESSION | IMAGES).items()} | {
 Parameters = Mapping[str, Any]
 READY_LABEL = "SCM, sign"
 
-#: Sign nodes on coded inputs, at most 200 of them; what differs from this goes by data set.
-READY: Parameters = {"layers": 1, "max_nodes": 200}
+#: At most 200 sign nodes on coded inputs. Chosen on training rows alone (splits of those of trial 0
+#: of R-DB2 and R-DB4): a short search, one sign per feature, no early stopping, and the ridge
+#: against overfitting.
+READY: Parameters = {
+    "layers": 1,
+    "max_nodes": 200,
+    "stop_step": 200,
+    "sign_pattern": "monotone",
+    "candidates": 20,
+}
+#: Functions of one input, or sums of such, with detail finer than 31 levels.
+FINE: Parameters = {"inputs_per_node": 1, "sign_pattern": 0.5, "candidates": 100}
 READY_FOR: Mapping[str, Parameters] = {
-    "ccpp": {"stop_step": 50},
-    # Functions of one input, or sums of such, with detail finer than 31 levels.
-    "tyukin": {"encoder": "thermometer:1023", "inputs_per_node": 1, "stop_step": 50},
-    "rastrigin": {"encoder": "thermometer:255", "inputs_per_node": 1, "search_rows": 10_000},
+    "tyukin": {**FINE, "encoder": "thermometer:1023"},
+    "rastrigin": {**FINE, "encoder": "thermometer:255", "search_rows": 10_000},
 }
 READY_IMAGES: Parameters = {
     "layers": 1,
@@ -169,10 +177,21 @@ ABLATIONS: Mapping[str, Mapping[str, Parameters]] = {
         "none": {"encoder": "none"},
     },
     "early stopping": {
-        "after 20 nodes": {},
+        "never, 200 nodes": {},
         "after 10 nodes": {"stop_step": 10},
+        "after 20 nodes": {"stop_step": 20},
         "after 50 nodes": {"stop_step": 50},
-        "never, 200 nodes": {"stop_step": 200},
+    },
+    "signs": {
+        "one per feature": {},
+        "one per bit": {"sign_pattern": "free"},
+        "half of each": {"sign_pattern": 0.5},
+    },
+    "candidates": {
+        "20": {},
+        "5": {"candidates": 5},
+        "100": {"candidates": 100},
+        "400": {"candidates": 400},
     },
     "linear part": {"LASSO": {}, "mean alone": {"alpha": NO_LINEAR}},
     "features per node": {
