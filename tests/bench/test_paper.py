@@ -11,6 +11,7 @@ from bench import paper, paper_trial
 from bench.paper_cases import NAMES, SECTIONS, Line, Section
 from bench.paper_figures import FIGURES, Published
 from bench.paper_journal import Journal, JournalError
+from bench.paper_report import write
 from bench.paper_rivals import RIVALS
 from bench.paper_settings import ALGORITHMS, SETTINGS, parameters_of
 from bench.paper_tables import markdown, rankings, rows_of, worse
@@ -294,3 +295,24 @@ def test_what_is_worse_is_said_and_the_order_told(tmp_path):
     (order,) = rankings(rows)
     assert order["ours"] == list(ALGORITHMS)
     assert order["paper"] == ["SCM", "SCN", "IRVFL", "DeepSCN", "DIRVFL-I", "DIRVFL-II"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "remark"),
+    [
+        ((0.3,), "one trial, which tells little"),
+        ((0.0, 0.3), "within 2 standard errors of our mean"),
+        ((0.3, 0.3001), "not explained"),
+    ],
+)
+def test_what_is_worse_has_a_remark(scores, remark, tmp_path):
+    section = section_of("SCM")
+    journal = Journal(tmp_path / "j.jsonl")
+    for trial, score in enumerate(scores):
+        journal.add(section.lines[0].job, trial, found(score))
+    write([section], journal, ["R-DB6 x is not at hand: no file in /home"], tmp_path / "paper")
+    text = (tmp_path / "paper.md").read_text()
+    assert f"- tyukin, SCM: {np.mean(scores):.5f} against 0.10000 ({len(scores)} trial" in text
+    assert text.rstrip().endswith(remark)
+    assert "- R-DB6 x is not at hand.\n" in text
+    assert "/home" not in text + (tmp_path / "paper.json").read_text()
