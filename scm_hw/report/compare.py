@@ -10,7 +10,7 @@ from typing import Any
 
 from scm_hw.errors import OptionError
 from scm_hw.report import plots
-from scm_hw.report._html_elements import Child, Html, el, join, name, section, table
+from scm_hw.report._html_elements import Child, Html, count, el, join, name, section, table
 from scm_hw.report._html_page import Page
 from scm_hw.report.report import FORMAT
 
@@ -96,7 +96,7 @@ _SHOWN: dict[str, Show] = {
     "Accuracy, FPGA": _score("accuracy_hw", ".2%"),
     "Clock": lambda r: f"{r['clock_mhz']:g} MHz",
     "Latency": lambda r: f"{r['latency_cycles']:,} cycles, {r['latency_ns']:,g} ns",
-    "A sample every": lambda r: f"{r['initiation_interval']:,} cycles",
+    "A sample every": lambda r: count(r["initiation_interval"], "cycle"),
     "LUT": _used("lut"),
     "FF": _used("ff"),
     "DSP": _used("dsp"),
