@@ -261,7 +261,7 @@ class Regressor(RegressorMixin, Learner):
             y=targets,
             target_min=low,
             # A constant target has no range to scale by; any will do.
-            target_max=np.where(high > low, high, low + 1),
+            target_max=np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low)))),
             feature_names=self._feature_names(),
             target_names=("y",) if self._single else tuple(f"y{i}" for i in range(len(low))),
         )

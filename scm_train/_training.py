@@ -13,7 +13,7 @@ from scm_train._rest import RestOfRows
 from scm_train.chunks import chunk_map, row_chunks
 from scm_train.encoders import Encoder, fit_encoder
 from scm_train.engine import Fitted, Part, train
-from scm_train.errors import ParameterError
+from scm_train.errors import DataError, ParameterError
 from scm_train.history import History
 from scm_train.inputs import CHUNK, Rows
 from scm_train.machine import Machine
@@ -44,6 +44,22 @@ class Task:
     feature_names: tuple[str, ...]
     target_names: tuple[str, ...]
     classes: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_span("inputs", self.x.min(axis=0), self.x.max(axis=0), self.feature_names)
+        _check_span("targets", self.target_min, self.target_max, self.target_names)
+
+
+def _check_span(what: str, low: Floats, high: Floats, names: tuple[str, ...]) -> None:
+    """Everything is scaled by its range, which therefore has to be a number."""
+    with np.errstate(over="ignore"):
+        endless = ~np.isfinite(np.asarray(high, dtype=np.float64) - low)
+    if endless.any():
+        first = int(np.argmax(endless))
+        raise DataError(
+            f"{what} must span a finite range, not {low[first]:g} to {high[first]:g} in "
+            f"{names[first]!r}; divide them by a constant"
+        )
 
 
 def train_machine(
