@@ -56,7 +56,8 @@ def pe_cost(plan: FoldPlan, layers: list[int]) -> Cost:
     fold, lane_bits = plan.folds[layers[0]], plan.machine.layers[layers[0]].lane_bits
     masked, sums = plan.masked(layers), plan.sum_bits(layers)
     chunk = _chunk_sum(fold.simd, lane_bits, masked, plan.lane_tree(layers[0]).cuts)
-    return chunk + Cost(lut=2 * sums, ff=sums + fold.simd * (1 + masked))
+    # The accumulator has a LUT for each bit, the comparison one for nearly two.
+    return chunk + Cost(lut=-(-8 * sums // 5), ff=sums + fold.simd * (1 + masked))
 
 
 def _engine(plan: FoldPlan, layers: list[int]) -> Cost:
@@ -73,13 +74,12 @@ def _chunk_sum(simd: int, lane_bits: int, masked: bool, cuts: frozenset[int]) ->
     terms, width, lut, ff, level = simd, lane_bits, 0, 0, 0
     if lane_bits == 1:
         terms, width = simd // COUNTED_BITS + simd % COUNTED_BITS, min(simd, 2)
-        lut = 2 * terms + (simd if masked else 0)
+        lut = 2 * (simd // COUNTED_BITS) + simd % COUNTED_BITS + (simd if masked else 0)
     elif masked:
         lut = simd * lane_bits
     while terms > 1:
         ff += terms * width if level in cuts else 0
-        # A carry chain has its last bit in a LUT of its own.
-        lut += terms // 2 * (width + 1)
+        lut += terms // 2 * width
         terms, width, level = -(-terms // 2), width + 1, level + 1
     return Cost(lut=lut, ff=ff + width)
 
