@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from scm_hw.design import Design
 from scm_hw.errors import OptionError
-from scm_hw.interp import interpret
+from scm_hw.interp import interpret, trace
+from scm_hw.ir import Argmax, Program
 from scm_hw.load import Activity, Evaluation, Model, codes, evaluate, mechanism_words
 from scm_hw.simulate import Vectors
 
 RANDOM_ROWS = 200
 MAX_CORNER_ROWS = 40
+# Random codes of which the closest calls of a classifier are taken.
+CLOSE_CALL_CANDIDATES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +105,24 @@ def _corners(design: Design) -> NDArray[np.int64]:
 
 
 def _random(design: Design) -> NDArray[np.int64]:
+    """Random codes; of a classifier half of them close calls, where a score off by one shows."""
     rng = np.random.default_rng(0)
-    columns = [rng.integers(r.low, r.high, RANDOM_ROWS, endpoint=True) for r in design.input_ranges]
-    return np.stack(columns, axis=1)
+    count = RANDOM_ROWS if design.model.classes is None else CLOSE_CALL_CANDIDATES
+    columns = [rng.integers(r.low, r.high, count, endpoint=True) for r in design.input_ranges]
+    rows = np.stack(columns, axis=1)
+    if design.model.classes is None:
+        return rows
+    half = RANDOM_ROWS // 2
+    close = np.argsort(_margins(design.meaning, rows[half:]), kind="stable")
+    return np.concatenate([rows[:half], rows[half:][close[: RANDOM_ROWS - half]]])
+
+
+def _margins(meaning: Program, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How far the best score is ahead of the next."""
+    winner = next(op for op in meaning.ops if isinstance(op, Argmax))
+    values = trace(meaning, rows, set(winner.operands))
+    scores = np.sort(np.stack([values[ref] for ref in winner.operands], axis=1), axis=1)
+    return scores[:, -1] - scores[:, -2]
 
 
 def read_csv(model: Model, path: Path) -> Evaluation:

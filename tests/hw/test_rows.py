@@ -15,7 +15,15 @@ from scm_hw.design import Design, compile_model
 from scm_hw.errors import OptionError
 from scm_hw.interp import interpret
 from scm_hw.load import Model
-from scm_hw.rows import MAX_CORNER_ROWS, RANDOM_ROWS, check_rows, pack, read_csv, unpack
+from scm_hw.rows import (
+    MAX_CORNER_ROWS,
+    RANDOM_ROWS,
+    _margins,
+    check_rows,
+    pack,
+    read_csv,
+    unpack,
+)
 from tests.hw import oracle
 from tests.hw.commands import SMALL, write_csv
 from tests.support import model_arrays, random_model
@@ -164,3 +172,11 @@ def test_a_file_that_cannot_be_read_is_one_line(
         (tmp_path / "d.csv").write_bytes(content)
     with pytest.raises(OptionError, match=re.escape(f"data file {tmp_path / 'd.csv'} can't be")):
         read_csv(regression, tmp_path / "d.csv")
+
+
+def test_half_of_a_classifiers_random_rows_are_close_calls() -> None:
+    model = random_model(3, task="classification", outputs=3, features=2)
+    design = compile_model(model, boards.get("arty-a7"))
+    rows = check_rows(design, None)
+    margins = _margins(design.meaning, rows.inputs[-200:])
+    assert np.median(margins[100:]) * 4 < np.median(margins[:100])
