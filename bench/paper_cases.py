@@ -50,10 +50,9 @@ READY: Parameters = {
     "candidates": 20,
 }
 #: Functions of one input, or sums of such, with detail finer than 31 levels.
-FINE: Parameters = {"inputs_per_node": 1, "sign_pattern": 0.5, "candidates": 100}
 READY_FOR: Mapping[str, Parameters] = {
-    "tyukin": {**FINE, "encoder": "thermometer:1023"},
-    "rastrigin": {**FINE, "encoder": "thermometer:255", "search_rows": 10_000},
+    "tyukin": {"inputs_per_node": 1, "encoder": "thermometer:1023", "candidates": 100},
+    "rastrigin": {"inputs_per_node": 1, "encoder": "thermometer:255", "search_rows": 10_000},
 }
 READY_IMAGES: Parameters = {
     "layers": 1,
