@@ -35,9 +35,19 @@ TEXT = ("data set", "learner", "protocol")
 
 
 def rows_of(section: Section, journal: Journal) -> list[Row]:
-    """One row for every line of a table with a finished trial."""
-    rows = ((line, journal.trials(line.job)) for line in section.lines)
-    return [_row(line, list(found.values())) for line, found in rows if found]
+    """One row for every line of a table with a finished trial.
+
+    Lines on the same data set are compared on the same splits: on the trials that all of them have.
+    """
+    done = [(line, found) for line in section.lines if (found := journal.trials(line.job))]
+    shared: dict[str, set[int]] = {}
+    for line, found in done:
+        shared[line.dataset] = shared.get(line.dataset, set(found)) & set(found)
+    return [
+        _row(line, [found[trial] for trial in sorted(shared[line.dataset])])
+        for line, found in done
+        if shared[line.dataset]
+    ]
 
 
 def _row(line: Line, found: Sequence[Mapping[str, Any]]) -> Row:

@@ -305,7 +305,8 @@ def test_what_is_worse_is_said_and_the_order_told(tmp_path):
         ((0.3, 0.3001), "not explained"),
     ],
 )
-def test_what_is_worse_has_a_remark(scores, remark, tmp_path):
+def test_what_is_worse_has_a_remark(scores, remark, tmp_path, monkeypatch):
+    monkeypatch.setattr("bench.paper_report.REASONS", {})
     section = section_of("SCM")
     journal = Journal(tmp_path / "j.jsonl")
     for trial, score in enumerate(scores):
@@ -316,3 +317,15 @@ def test_what_is_worse_has_a_remark(scores, remark, tmp_path):
     assert text.rstrip().endswith(remark)
     assert "- R-DB6 x is not at hand.\n" in text
     assert "/home" not in text + (tmp_path / "paper.json").read_text()
+
+
+def test_lines_on_the_same_data_are_compared_on_the_same_splits(tmp_path):
+    section = section_of("SCM", "SCN")
+    journal = Journal(tmp_path / "j.jsonl")
+    for trial, score in enumerate((0.1, 0.9)):
+        journal.add(section.lines[0].job, trial, found(score))
+    journal.add(section.lines[1].job, 0, found(0.2))
+    assert [(r["trials"], r["test"]["mean"]) for r in rows_of(section, journal)] == [
+        (1, 0.1),
+        (1, 0.2),
+    ]
