@@ -18,6 +18,8 @@ from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, MIN_DSP_BITS, half_blocks
 CONTROL = Cost(lut=50, ff=50)
 # Two comparisons of so few bits share a LUT with what chooses between them.
 ABSORBED_BITS = 4
+# With more steps than these, no two lanes have the same signs by chance.
+WIDEST_STEPS = 20
 
 
 def estimate_fold(plan: FoldPlan) -> Cost:
@@ -34,21 +36,23 @@ def estimate_fold(plan: FoldPlan) -> Cost:
 
 @lru_cache(maxsize=8)
 def _inputs(machine: Machine) -> Cost:
-    """The registers of a sample, and the encoder behind them."""
+    """The registers of a sample, those bits that are read, and the encoder behind them."""
     encoder, held = machine.model.encoder, sum(reach.width for reach in machine.inputs)
-    lut = 0
+    lut, coded = 0, sum(encoder.bits)
     if encoder.kind == "gray":
         lut = sum(encoder.bits) - len(encoder.bits)
-    narrow = 0
-    for reach, thresholds in zip(machine.inputs, encoder.thresholds, strict=False):
-        for threshold in thresholds:
-            # Bits below the lowest one set in the threshold don't matter.
-            bits = reach.width - ((threshold & -threshold).bit_length() - 1)
-            if bits > ABSORBED_BITS:
-                lut += -(-bits // LUT_INPUTS) + bits // 12
-            narrow += 1 < bits <= ABSORBED_BITS
-    lut += -(-narrow // 2)
-    return Cost(lut=lut, ff=held)
+    if encoder.kind == "thermometer":
+        # Bits below the lowest one set in the threshold don't matter.
+        read = [
+            [reach.width - ((t & -t).bit_length() - 1) for t in thresholds]
+            for reach, thresholds in zip(machine.inputs, encoder.thresholds, strict=False)
+        ]
+        every = [bits for of_feature in read for bits in of_feature]
+        lut += sum(-(-b // LUT_INPUTS) + b // 12 for b in every if b > ABSORBED_BITS)
+        lut += -(-sum(1 < b <= ABSORBED_BITS for b in every) // 2)
+        coded = sum(max(of_feature) for of_feature in read)
+    alone = encoder.kind != "none" and machine.model.mechanism.kind == "none"
+    return Cost(lut=lut, ff=coded if alone and not machine.linear_features else held)
 
 
 def pe_cost(plan: FoldPlan, layers: list[int]) -> Cost:
@@ -65,8 +69,17 @@ def _engine(plan: FoldPlan, layers: list[int]) -> Cost:
     fold = plan.folds[layers[0]]
     each, width = pe_cost(plan, layers), fold.simd * plan.machine.layers[layers[0]].lane_bits
     groups = sum(plan.groups(k) for k in layers)
+    steps = sum(plan.groups(k) * plan.chunks(k) for k in layers)
     lut = fold.pe * each.lut + sum(_selection(plan.chunks(k), width) for k in layers) + groups
-    return Cost(lut=lut, ff=fold.pe * (each.ff + groups) + 2 * width + groups)
+    # With few steps, PEs have the same signs for the same inputs and share their counts.
+    alike = max(fold.pe - (1 << COUNTED_BITS * min(steps, WIDEST_STEPS)), 0)
+    lut -= alike * 2 * (fold.simd // COUNTED_BITS) if width == fold.simd else 0
+    if all(plan.chunks(k) == 1 for k in layers):
+        # A chunk is the whole sum.
+        lut -= fold.pe * plan.sum_bits(layers)
+    signs = fold.lanes * (1 + plan.masked(layers))
+    ff = fold.pe * (each.ff + groups) + _columns(signs, steps) - signs
+    return Cost(lut=lut, ff=ff + 2 * width + groups)
 
 
 def _chunk_sum(simd: int, lane_bits: int, masked: bool, cuts: frozenset[int]) -> Cost:
@@ -74,7 +87,7 @@ def _chunk_sum(simd: int, lane_bits: int, masked: bool, cuts: frozenset[int]) ->
     terms, width, lut, ff, level = simd, lane_bits, 0, 0, 0
     if lane_bits == 1:
         terms, width = simd // COUNTED_BITS + simd % COUNTED_BITS, min(simd, 2)
-        lut = 2 * (simd // COUNTED_BITS) + simd % COUNTED_BITS + (simd if masked else 0)
+        lut = 2 * (simd // COUNTED_BITS) + simd % COUNTED_BITS + (-(-simd // 2) if masked else 0)
     elif masked:
         lut = simd * lane_bits
     while terms > 1:
@@ -94,14 +107,14 @@ def _readout(plan: FoldPlan) -> Cost:
     width, scores = coefficient_bits(machine.readout), machine.score_widths
     lut = _selection(plan.readout_steps, lanes)
     ff = 2 * lanes
+    # A single word is cleared by its register; more are added in pairs.
+    added = lanes * width + (lanes // 2 - 1) * (width + 2) if lanes > 1 else 0
+    cut_words = sum((lanes >> cut) * (width + cut) for cut in plan.readout_tree.cuts)
+    external = machine.model.mechanism.kind == "external"
     for score in scores:
-        # Selected words are added in pairs, then the accumulator, which also loads and holds.
-        lut += lanes * width + 2 * score
-        ff += (
-            2 * score
-            + lanes * width
-            + sum((lanes >> cut) * (width + cut) for cut in plan.readout_tree.cuts)
-        )
+        # The accumulator; what else it adds or begins with is chosen before it.
+        lut += added + score * (1 + bool(plan.beside) + external)
+        ff += 2 * score + lanes * width + cut_words
     if machine.model.is_classifier:
         lut += _selection(len(scores) - 1, scores[0]) + 2 * scores[0]
         ff += 2 * scores[0]
@@ -126,7 +139,13 @@ def _linear(machine: Machine) -> Cost:
 def _logic_memory(bank: Bank) -> Cost:
     if bank.depth > BLOCK_DEPTH:
         return Cost()
-    return Cost(lut=bank.width * rom_luts(bank.depth), ff=bank.width)
+    columns = _columns(bank.width, bank.depth)
+    return Cost(lut=columns * rom_luts(bank.depth) if bank.depth > 2 else 0, ff=columns)
+
+
+def _columns(width: int, depth: int) -> int:
+    """Bits of a memory that differ from each other, and aren't the same in every word."""
+    return min(width, (1 << min(depth, WIDEST_STEPS)) - 2) if depth > 1 else 0
 
 
 def rom_luts(depth: Any) -> Any:

@@ -16,12 +16,15 @@ from scm_hw.fold import (
     USABLE_SHARE,
     Fold,
     estimate_fold,
+    fastest_plan,
+    fold_machine,
     parse_fold,
     search,
     surely_too_large,
     within,
 )
 from scm_hw.fold.candidates import foldings
+from scm_hw.load import lower, quantise
 from tests.hw.test_fold import IMAGES
 from tests.support import model_arrays, random_model, write_model
 
@@ -81,16 +84,21 @@ def test_layers_of_different_sizes_get_lanes_of_their_own_where_that_is_faster()
 def test_of_nearly_equal_folds_the_one_with_fewer_lanes_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plan = compiled(layers=(200,), **IMAGES).fold
-    monkeypatch.setattr(search, "NEARLY_EQUAL", 1.0)
-    fastest = compiled(layers=(200,), **IMAGES).fold
-    assert plan is not None and fastest is not None
-    assert fastest.latency < plan.latency <= 1.03 * fastest.latency
-    assert plan.lanes < fastest.lanes
-    # Every lane has something to do.
-    fold = plan.folds[0]
-    for narrower in (Fold(fold.pe - 1, fold.simd), Fold(fold.pe, fold.simd - 1)):
-        assert replace(plan, folds=(narrower,)).latency > plan.latency
+    """50 x 7 steps of 448 lanes, or 40 x 9 of 440."""
+    fewest, smallest = Fold(4, 112), Fold(5, 88)
+    found = [(350, (fewest,)), (360, (smallest,))]
+    monkeypatch.setattr(search, "foldings", lambda *_: iter(found))
+    model = random_model(1, layers=(200,), **IMAGES)
+    fixed = quantise(model, 7)
+    machine = fold_machine(model, fixed, lower(model, fixed))
+    taken = fastest_plan(machine, BOARD.device, clock_mhz=100.0)
+    assert taken.folds == (smallest,)
+    bound = taken.latency - 1
+    hurried = fastest_plan(machine, BOARD.device, clock_mhz=100.0, latency=bound)
+    assert hurried.folds == (fewest,) and hurried.latency <= bound
+    assert taken.latency < 1.03 * hurried.latency
+    monkeypatch.setattr(search, "NEARLY_EQUAL", 1.02)
+    assert fastest_plan(machine, BOARD.device, clock_mhz=100.0).folds == (fewest,)
 
 
 def test_a_model_a_little_too_large_is_folded_once_unrolling_was_tried() -> None:
