@@ -113,8 +113,11 @@ def _random(design: Design) -> NDArray[np.int64]:
     if design.model.classes is None:
         return rows
     half = RANDOM_ROWS // 2
-    close = np.argsort(_margins(design.meaning, rows[half:]), kind="stable")
-    return np.concatenate([rows[:half], rows[half:][close[: RANDOM_ROWS - half]]])
+    # Few inputs have few rows, which the candidates hold many times over.
+    distinct = np.unique(rows, axis=0)
+    close = np.argsort(_margins(design.meaning, distinct), kind="stable")
+    chosen = np.concatenate([distinct[close[: RANDOM_ROWS - half]], rows])
+    return chosen[:RANDOM_ROWS]
 
 
 def _margins(meaning: Program, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -179,4 +179,10 @@ def test_half_of_a_classifiers_random_rows_are_close_calls() -> None:
     design = compile_model(model, boards.get("arty-a7"))
     rows = check_rows(design, None)
     margins = _margins(design.meaning, rows.inputs[-200:])
-    assert np.median(margins[100:]) * 4 < np.median(margins[:100])
+    assert np.median(margins[:100]) * 4 < np.median(margins[100:])
+
+
+def test_close_calls_are_not_the_same_row_again() -> None:
+    model = random_model(3, task="classification", outputs=3, features=2, input_bits=4, bits=3)
+    rows = check_rows(compile_model(model, boards.get("arty-a7")), None)
+    assert len(np.unique(rows.inputs[-200:-100], axis=0)) == 100
