@@ -119,14 +119,14 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   wire [2:0] \$68 ;
   wire [2:0] \$69 ;
   wire [2:0] \$7 ;
-  wire \$70 ;
-  wire \$71 ;
-  wire \$72 ;
-  wire [1:0] \$73 ;
-  wire [1:0] \$74 ;
-  wire [3:0] \$75 ;
-  wire [3:0] \$76 ;
-  wire [5:0] \$77 ;
+  wire [1:0] \$70 ;
+  wire [1:0] \$71 ;
+  wire [3:0] \$72 ;
+  wire [3:0] \$73 ;
+  wire [5:0] \$74 ;
+  wire \$75 ;
+  wire \$76 ;
+  wire \$77 ;
   wire [1:0] \$78 ;
   wire [1:0] \$79 ;
   wire [1:0] \$8 ;
@@ -245,13 +245,13 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   wire layer1_node2_sum_x2_28_c0;
   wire layer1_node3_40_c1;
   (* keep = 32'd1 *)
-  wire [3:0] layer1_node3_sum_36_c0;
-  wire [3:0] layer1_node3_sum_36_c0_even;
-  wire [3:0] layer1_node3_sum_36_c0_inverse;
-  wire [3:0] layer1_node3_sum_36_c0_left;
-  wire [3:0] layer1_node3_sum_36_c0_odd;
-  wire [1:0] layer1_node3_sum_36_c0_xor;
-  reg [3:0] layer1_node3_sum_36_c1_q = 4'h0;
+  wire [3:0] layer1_node3_sum_35_c0;
+  wire [3:0] layer1_node3_sum_35_c0_even;
+  wire [3:0] layer1_node3_sum_35_c0_inverse;
+  wire [3:0] layer1_node3_sum_35_c0_left;
+  wire [3:0] layer1_node3_sum_35_c0_odd;
+  wire [1:0] layer1_node3_sum_35_c0_xor;
+  reg [3:0] layer1_node3_sum_35_c1_q = 4'h0;
   (* keep = 32'd1 *)
   wire [2:0] layer1_node3_sum_38_c0;
   wire [2:0] layer1_node3_sum_38_c0_even;
@@ -262,7 +262,7 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   reg [2:0] layer1_node3_sum_38_c1_q = 3'h0;
   (* keep = 32'd1 *)
   wire [3:0] layer1_node3_sum_39_c1;
-  wire layer1_node3_sum_x0_34_c0;
+  wire layer1_node3_sum_x0_36_c0;
   output [18:0] out_data;
   reg [18:0] out_data = 19'h00000;
   input out_ready;
@@ -398,29 +398,29 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign \$68  = layer1_node2_sum_x1_27_c0 ? \$66  : \$67 ;
   assign \$69  = layer1_node2_sum_x2_28_c0 ? \$65  : \$68 ;
   assign layer1_node2_sum_part_32_c0 = parity_count_part_29_c0[1] ? \$62  : \$69 ;
-  assign \$70  = in_data[5] ? 1'h0 : 1'h1;
-  assign \$71  = in_data[5] ? 1'h0 : 1'h1;
-  assign \$72  = in_data[6] ? \$70  : \$71 ;
-  assign layer1_node3_sum_x0_34_c0 = in_data[7] ? 1'h1 : \$72 ;
-  assign layer1_node3_sum_36_c0_inverse = ~ { 2'h0, parity_count_part_10_c0[2:1] };
-  assign layer1_node3_sum_36_c0_odd = in_data[13] ? layer1_node3_sum_36_c0_inverse : { 2'h0, parity_count_part_10_c0[2:1] };
-  assign layer1_node3_sum_36_c0_even = in_data[13] ? { 2'h0, parity_count_part_10_c0[2:1] } : layer1_node3_sum_36_c0_inverse;
-  assign \$73  = in_data[14] ? { layer1_node3_sum_36_c0_even[1], layer1_node3_sum_36_c0_odd[0] } : { parity_count_part_10_c0[2], layer1_node3_sum_36_c0_inverse[0] };
-  assign \$74  = in_data[14] ? { parity_count_part_10_c0[2], layer1_node3_sum_36_c0_inverse[0] } : { parity_count_part_10_c0[2], layer1_node3_sum_36_c0_even[0] };
-  assign layer1_node3_sum_36_c0_xor = in_data[15] ? \$73  : \$74 ;
-  assign \$75  = { 2'h0, parity_count_part_10_c0[2:1] } ^ { 1'h0, layer1_node3_sum_36_c0_inverse[2], layer1_node3_sum_36_c0_xor };
-  assign \$76  = ~ \$75 ;
-  assign \$77  = { parity_count_part_10_c0[2:1], 1'h0 } - { \$76 , 1'h1 };
-  assign layer1_node3_sum_38_c0_inverse = ~ { 2'h0, layer1_node3_sum_x0_34_c0 };
-  assign layer1_node3_sum_38_c0_odd = in_data[21] ? layer1_node3_sum_38_c0_inverse : { 2'h0, layer1_node3_sum_x0_34_c0 };
-  assign layer1_node3_sum_38_c0_even = in_data[21] ? { 2'h0, layer1_node3_sum_x0_34_c0 } : layer1_node3_sum_38_c0_inverse;
-  assign \$78  = in_data[22] ? layer1_node3_sum_38_c0_inverse[1:0] : { layer1_node3_sum_38_c0_inverse[1], layer1_node3_sum_x0_34_c0 };
-  assign \$79  = in_data[22] ? { layer1_node3_sum_38_c0_inverse[1], layer1_node3_sum_x0_34_c0 } : { 1'h0, layer1_node3_sum_38_c0_inverse[0] };
+  assign layer1_node3_sum_35_c0_inverse = ~ { 2'h0, parity_count_part_10_c0[2:1] };
+  assign layer1_node3_sum_35_c0_odd = in_data[13] ? layer1_node3_sum_35_c0_inverse : { 2'h0, parity_count_part_10_c0[2:1] };
+  assign layer1_node3_sum_35_c0_even = in_data[13] ? { 2'h0, parity_count_part_10_c0[2:1] } : layer1_node3_sum_35_c0_inverse;
+  assign \$70  = in_data[14] ? { layer1_node3_sum_35_c0_even[1], layer1_node3_sum_35_c0_odd[0] } : { parity_count_part_10_c0[2], layer1_node3_sum_35_c0_inverse[0] };
+  assign \$71  = in_data[14] ? { parity_count_part_10_c0[2], layer1_node3_sum_35_c0_inverse[0] } : { parity_count_part_10_c0[2], layer1_node3_sum_35_c0_even[0] };
+  assign layer1_node3_sum_35_c0_xor = in_data[15] ? \$70  : \$71 ;
+  assign \$72  = { 2'h0, parity_count_part_10_c0[2:1] } ^ { 1'h0, layer1_node3_sum_35_c0_inverse[2], layer1_node3_sum_35_c0_xor };
+  assign \$73  = ~ \$72 ;
+  assign \$74  = { parity_count_part_10_c0[2:1], 1'h0 } - { \$73 , 1'h1 };
+  assign \$75  = in_data[5] ? 1'h0 : 1'h1;
+  assign \$76  = in_data[5] ? 1'h0 : 1'h1;
+  assign \$77  = in_data[6] ? \$75  : \$76 ;
+  assign layer1_node3_sum_x0_36_c0 = in_data[7] ? 1'h1 : \$77 ;
+  assign layer1_node3_sum_38_c0_inverse = ~ { 2'h0, layer1_node3_sum_x0_36_c0 };
+  assign layer1_node3_sum_38_c0_odd = in_data[21] ? layer1_node3_sum_38_c0_inverse : { 2'h0, layer1_node3_sum_x0_36_c0 };
+  assign layer1_node3_sum_38_c0_even = in_data[21] ? { 2'h0, layer1_node3_sum_x0_36_c0 } : layer1_node3_sum_38_c0_inverse;
+  assign \$78  = in_data[22] ? layer1_node3_sum_38_c0_inverse[1:0] : { layer1_node3_sum_38_c0_inverse[1], layer1_node3_sum_x0_36_c0 };
+  assign \$79  = in_data[22] ? { layer1_node3_sum_38_c0_inverse[1], layer1_node3_sum_x0_36_c0 } : { 1'h0, layer1_node3_sum_38_c0_inverse[0] };
   assign layer1_node3_sum_38_c0_xor = in_data[23] ? \$78  : \$79 ;
-  assign \$80  = { 2'h0, layer1_node3_sum_x0_34_c0 } ^ { 1'h0, layer1_node3_sum_38_c0_xor };
+  assign \$80  = { 2'h0, layer1_node3_sum_x0_36_c0 } ^ { 1'h0, layer1_node3_sum_38_c0_xor };
   assign \$81  = ~ \$80 ;
-  assign \$82  = { layer1_node3_sum_x0_34_c0, 1'h0 } - { \$81 , 1'h1 };
-  assign \$83  = layer1_node3_sum_36_c1_q + layer1_node3_sum_38_c1_q;
+  assign \$82  = { layer1_node3_sum_x0_36_c0, 1'h0 } - { \$81 , 1'h1 };
+  assign \$83  = layer1_node3_sum_35_c1_q + layer1_node3_sum_38_c1_q;
   assign \$85  = in_data[8] ? 13'h1740 : 13'h1680;
   assign \$86  = in_data[8] ? 13'h15c0 : 13'h1500;
   assign \$87  = in_data[9] ? \$85  : \$86 ;
@@ -492,7 +492,7 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   always @(posedge clk)
     layer1_node1_sum_20_c1_q <= \$142 ;
   always @(posedge clk)
-    layer1_node3_sum_36_c1_q <= \$143 ;
+    layer1_node3_sum_35_c1_q <= \$143 ;
   always @(posedge clk)
     layer1_node3_sum_38_c1_q <= \$144 ;
   always @(posedge clk)
@@ -510,7 +510,7 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign \$procmux$1_Y  = \$procmux$2_CMP  ? \$135 [18:0] : out_data;
   assign \$procmux$11_Y  = \$procmux$12_CMP  ? output_y0_multiple_43_c0 : output_y0_multiple_43_c1_q;
   assign \$procmux$13_Y  = \$procmux$14_CMP  ? \$82 [3:1] : layer1_node3_sum_38_c1_q;
-  assign \$procmux$15_Y  = \$procmux$16_CMP  ? \$77 [4:1] : layer1_node3_sum_36_c1_q;
+  assign \$procmux$15_Y  = \$procmux$16_CMP  ? \$74 [4:1] : layer1_node3_sum_35_c1_q;
   assign \$procmux$17_Y  = \$procmux$18_CMP  ? \$28 [3:1] : layer1_node1_sum_20_c1_q;
   assign \$procmux$19_Y  = \$procmux$20_CMP  ? \$37 [3:1] : layer1_node1_sum_23_c1_q;
   assign \$procmux$21_Y  = \$procmux$22_CMP  ? \$12 [3:1] : layer1_node0_sum_13_c1_q;
@@ -547,9 +547,9 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign layer1_node1_sum_24_c1 = \$39 [3:0];
   assign parity_half_30_c0 = parity_count_part_29_c0[1];
   assign layer1_node2_sum_bits_31_c0 = { parity_count_part_29_c0[1], layer1_node2_sum_x2_28_c0, layer1_node2_sum_x1_27_c0, layer1_node2_sum_x0_26_c0 };
-  assign layer1_node3_sum_36_c0_left = { 2'h0, parity_count_part_10_c0[2:1] };
-  assign layer1_node3_sum_36_c0 = \$77 [4:1];
-  assign layer1_node3_sum_38_c0_left = { 2'h0, layer1_node3_sum_x0_34_c0 };
+  assign layer1_node3_sum_35_c0_left = { 2'h0, parity_count_part_10_c0[2:1] };
+  assign layer1_node3_sum_35_c0 = \$74 [4:1];
+  assign layer1_node3_sum_38_c0_left = { 2'h0, layer1_node3_sum_x0_36_c0 };
   assign layer1_node3_sum_38_c0 = \$82 [3:1];
   assign layer1_node3_sum_39_c1 = \$84 [3:0];
   assign output_y0_digit_41_c0 = in_data[12:8];

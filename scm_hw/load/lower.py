@@ -222,10 +222,11 @@ class _Lowering:
         assert exponents is not None and coefficients is not None
         terms = []
         for powers, coefficient in zip(exponents, coefficients[:, number], strict=True):
+            places = [i for i, power in enumerate(powers) for _ in range(int(power))]
+            # A code by itself stays a sum, which others can take in.
+            odd = self._odd_sum if len(places) == 1 else self._odd
             factors = [
-                self._odd(codes[i], f"{self.model.features[i]}.odd")
-                for i, power in enumerate(powers)
-                for _ in range(int(power))
+                odd(codes[i], self.input_bits, f"{self.model.features[i]}.odd") for i in places
             ]
             terms.append((self._product(factors, "mechanism.product"), int(coefficient)))
         return terms
@@ -271,9 +272,18 @@ class _Lowering:
         if bits == 1:
             return self.build.add(Constant(1))
         low = self.build.add(Field(code, 0, bits - 1, name=f"{name}.inside"))
-        return self._odd(low, f"{name}.position")
+        return self._odd(low, bits - 1, f"{name}.position")
 
-    def _odd(self, value: Ref, name: str) -> Ref:
+    def _odd(self, value: Ref, bits: int, name: str) -> Ref:
+        """`2 * value + 1` as wires.
+
+        Not as a sum: Yosys moves an addition in front of a multiplier into the DSP block, also
+        where both factors are that one sum, and then loses the other factor.
+        """
+        one = self.build.add(Constant(1))
+        return self.build.add(Concat((one, value), (1, bits), name=name))
+
+    def _odd_sum(self, value: Ref, _: int, name: str) -> Ref:
         return self.build.add(Sum((value,), (2,), 1, name=name))
 
     def _product(self, factors: list[Ref], name: str) -> Ref:

@@ -9,11 +9,14 @@ import shlex
 import signal
 import subprocess
 import time
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from scm_explore import evaluate
 from scm_explore.explore import Limits, explore
 from scm_explore.journal import FILE, open_journal
 from scm_explore.pools import LocalPool
@@ -21,6 +24,8 @@ from scm_explore.results import write_results
 from scm_explore.run import _bounded, split_rows
 from scm_explore.space import Space
 from scm_hw.__main__ import main
+from scm_hw.design import Design
+from scm_hw.errors import FitError
 from scm_train.model_file import MAX_EVALUATION_ROWS
 from tests.explore.searches import (
     QUICK,
@@ -203,12 +208,25 @@ def test_a_budget_ends_the_search(searched: Path, tmp_path: Path) -> None:
     assert front_of(tmp_path / "out")["front"]
 
 
-def test_points_that_cannot_be_built_are_told_and_left_out(searched: Path) -> None:
-    found = points_of(searched / "out")
+def test_points_that_cannot_be_built_are_told_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = evaluate.compile_point, count()
+
+    def sometimes(*args: Any) -> Design:
+        if next(calls) % 3 == 0:
+            raise FitError("design must fit the device")
+        return real(*args)
+
+    monkeypatch.setattr(evaluate, "compile_point", sometimes)
+    data = plant_csv(tmp_path / "plant.csv")
+    words = ["explore", data, "--target", "force", "--points", "6", *QUICK, "--jobs", "1"]
+    assert main([*map(str, words), "--out", str(tmp_path / "out")]) == 0
+    found = points_of(tmp_path / "out")
     failed = {n for n, p in found.items() if "error" in p["found"]}
-    assert failed, "the search must meet one, or this shows nothing"
-    assert not failed & {row["point"] for row in front_of(searched / "out")["front"]}
-    assert front_of(searched / "out")["buildable"] == len(found) - len(failed)
+    assert len(failed) == 2
+    assert not failed & {row["point"] for row in front_of(tmp_path / "out")["front"]}
+    assert front_of(tmp_path / "out")["buildable"] == len(found) - len(failed)
 
 
 BAD = {
