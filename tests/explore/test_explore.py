@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 import shlex
 import signal
 import subprocess
 import time
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +211,7 @@ def test_a_budget_ends_the_search(searched: Path, tmp_path: Path) -> None:
 def test_points_that_cannot_be_built_are_told_and_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = evaluate.compile_point, count()
+    real, calls = evaluate.compile_point, itertools.count()
 
     def sometimes(*args: Any) -> Design:
         if next(calls) % 3 == 0:
