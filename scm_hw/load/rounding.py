@@ -65,6 +65,7 @@ class JointRounding:
         does = np.hstack([np.ones((len(bits), 1)), activity.x, bits])
         self.products = does.T @ does / len(does)
         self.products[np.diag_indices_from(self.products)] += RIDGE
+        self._factors: dict[bytes, Floats] = {}
 
     def rounded(self, frac_bits: int) -> Rounded:
         outputs = [self._output(column, 2.0**frac_bits) for column in self.real.T]
@@ -73,6 +74,13 @@ class JointRounding:
         integers = np.rint(chosen * 2.0**frac_bits).astype(np.int64)
         return Rounded(integers[features:], integers[:features], constant)
 
+    def _factor(self, kept: NDArray[np.intp]) -> Floats:
+        """The triangular factor of some coefficients' products; most outputs keep the same."""
+        key = kept.tobytes()
+        if key not in self._factors:
+            self._factors[key] = cholesky(self.products[np.ix_(kept, kept)])
+        return self._factors[key]
+
     def _output(self, real: Floats, scale: float) -> Floats:
         """The coefficients of one output on their grid, all but the constant, which comes first.
 
@@ -80,7 +88,7 @@ class JointRounding:
         """
         kept = np.flatnonzero(real)
         kept = kept if kept[:1] == [0] else np.concatenate([[0], kept])
-        factor = cholesky(self.products[np.ix_(kept, kept)])
+        factor = self._factor(kept)
         error = np.zeros(len(kept))
         for place in range(len(kept) - 1, -1, -1):
             wanted = (
