@@ -13,7 +13,9 @@ import pytest
 from scm_train import model_file
 from scm_train.__main__ import main
 from scm_train.plot import figure, removed_steps
-from tests.train.test_cli import FAST, fitted, folder, labels_csv  # noqa: F401
+from tests.train.commands import FAST, fitted, labels_csv
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 REGRESSION = ["RMSE while nodes were added", "Nodes per layer", "Predictions", "Errors"]
 

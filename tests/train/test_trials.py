@@ -11,7 +11,9 @@ import pytest
 
 from scm_train import model_file
 from scm_train.__main__ import main
-from tests.train.test_cli import FAST, folder, plant_csv  # noqa: F401
+from tests.train.commands import FAST, plant_csv
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 FIT = ("--target", "force", "--out", "m.npz", *FAST, "--stop-step", "2")
 

@@ -1,0 +1,199 @@
+"""What the page of a build says is what its report, its design and its rows say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from scm_hw import boards
+from scm_hw.design import Options, compile_model
+from scm_hw.load import model_from_arrays
+from scm_hw.report._html_accuracy import confusion, traces
+from scm_hw.report._html_training import history_of
+from scm_hw.report._stages import stages
+from scm_hw.report.html import html_report
+from scm_hw.report.report import make_report
+from tests.hw.report_pages import (
+    MODELS,
+    SIMULATIONS,
+    designed,
+    example,
+    reported,
+    table_of,
+    with_history,
+)
+from tests.pages import parsed
+from tests.support import model_arrays
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("proven", [True, False])
+def test_figures_equal_the_report(kind: str, proven: bool) -> None:
+    page, report, *_ = example(kind, proven)
+    figures = parsed(page).all("data")
+    for figure in figures:
+        value: Any = report
+        for key in str(figure.attributes["data-key"]).split("."):
+            value = value[key]
+        assert figure.attributes["value"] == repr(value)
+        shown = float(re.sub(r"[^0-9.e+-]", "", figure.text()))
+        scale = 0.01 if "%" in figure.text() else 1.0
+        assert_allclose(shown * scale, value, rtol=1e-3, atol=1e-4)
+    keys = {figure.attributes["data-key"] for figure in figures}
+    scores = {"accuracy_pc", "accuracy_hw"} if kind == "classifier" else {"rmse_pc", "rmse_hw"}
+    assert keys >= {"latency_ns", "resources.lut", "weights.reduction", *scores}
+    if proven:
+        assert keys >= {"bit_exact.icarus.vectors", "bit_exact.icarus.mismatches"}
+
+
+def test_paper_stands_beside() -> None:
+    page, report, *_ = example("regression")
+    rows = {row[0]: row[1:] for row in table_of(parsed(page), "Beside the paper's FPGA case")}
+    assert rows["RMSE, FPGA"] == ["0.031360", f"{report['rmse_hw']:.6f}"]
+    assert rows["Clock cycles"] == ["9", str(report["latency_cycles"])]
+
+
+def test_parts_add_up_to_the_output() -> None:
+    *_, design, rows = example("outputs")
+    found = traces(design, rows)
+    assert [trace.name for trace in found] == list(design.model.targets)
+    for i, trace in enumerate(found):
+        assert_allclose(trace.nodes + trace.linear, trace.pc, rtol=0, atol=1e-12)
+        assert_array_equal(trace.target, rows.evaluation.targets[:, i])
+        span = design.model.target_max[i] - design.model.target_min[i]
+        step = span / 2.0**design.fixed.grid_bits
+        words = (trace.hardware - design.model.target_min[i]) / step
+        assert_array_equal(np.rint(words), rows.outputs[: len(words), i])
+
+
+def test_samples_table_has_the_plotted_numbers() -> None:
+    page, _, design, rows = example("regression")
+    body = table_of(parsed(page), f"{design.model.targets[0]}, in the target's own units")
+    (trace,) = traces(design, rows)
+    parts = (trace.target, trace.nodes, trace.linear, trace.pc, trace.hardware)
+    assert [int(row[0]) for row in body] == list(range(1, len(trace.target) + 1))
+    assert [row[1:] for row in body] == [
+        [f"{v:.5g}" for v in row] for row in zip(*parts, strict=True)
+    ]
+
+
+def test_many_rows_are_thinned_evenly() -> None:
+    page, _, design, rows = reported(model_arrays(3, rows=2000))
+    body = table_of(parsed(page), f"{design.model.targets[0]}, in the target's own units")
+    kept = np.array([int(row[0]) for row in body])
+    assert len(kept) == 300 and kept[0] == 1 and kept[-1] == len(rows.evaluation)
+    assert set(np.diff(kept)) == {6, 7}
+
+
+def test_histogram_counts_every_row() -> None:
+    page, report, *_ = example("regression")
+    body = table_of(parsed(page), "Rows by error")
+    assert sum(int(row[1]) for row in body) == report["rows"]
+    assert sum(int(row[2]) for row in body) == report["rows"]
+
+
+def test_confusion_matrices_are_of_pc_and_hardware() -> None:
+    page, report, _, rows = example("classifier")
+    root = parsed(page)
+    for machine, key in (("PC", "accuracy_pc"), ("FPGA", "accuracy_hw")):
+        counts = np.array([row[1:] for row in table_of(root, f"Confusion, {machine}")], int)
+        assert counts.sum() == report["rows"]
+        assert_array_equal(counts.sum(axis=1), np.bincount(rows.evaluation.targets, minlength=4))
+        assert counts.trace() / counts.sum() == report[key]
+
+
+def test_confusion_counts_true_down_and_found_across() -> None:
+    found = confusion(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0]), 3)
+    assert_array_equal(found, [[1, 1, 0], [0, 1, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_stages_add_up_to_the_estimate(kind: str) -> None:
+    page, report, design, _ = example(kind)
+    found = stages(design)
+    # The handshake of the core has two LUTs that belong to no operation.
+    assert sum(stage.lut for stage in found) + 2 == design.estimate.lut
+    assert sum(stage.registers for stage in found) == design.estimate.ff
+    assert sum(stage.dsp for stage in found) == design.estimate.dsp
+    assert [round(stage.ns, 3) for stage in found] == report["stages_ns"]
+    body = table_of(parsed(page), "The pipeline, by the compiler's estimate")
+    assert [int(row[0]) for row in body] == list(range(1, report["latency_cycles"] + 1))
+    assert [row[6] for row in body] == [f"{stage.registers:,}" for stage in found]
+
+
+def test_last_rank_holds_the_outputs_and_nothing_else() -> None:
+    model = model_from_arrays(model_arrays(3, features=8, layers=(20,)))
+    design = compile_model(model, boards.get("nexys-a7"), Options(clock_mhz=200.0))
+    found = stages(design)
+    assert len(found) > 3
+    assert found[-1].registers == sum(design.core.out_widths) + 1
+    assert all(stage.registers > found[-1].registers for stage in found[:-1])
+
+
+def test_early_stopping_and_layers_are_marked() -> None:
+    page, _, design, _ = example("regression")
+    history = history_of(design.model)
+    assert history is not None
+    assert history.borders() == [(8, 2)]
+    assert [(s.layer, s.nodes, s.first, s.last) for s in history.stops] == [(1, 5, 6, 7)]
+    words = "Layer 1 stopped early: 5 nodes stay of 7, the last 2 were taken out again."
+    assert words in parsed(page).text()
+    body = table_of(parsed(page), "RMSE by nodes added")
+    assert body[0] == ["1", "1", "0.500000", "0.600000"]
+    assert body[-1] == ["10", "2", "0.100000", "0.200000"]
+
+
+def test_history_without_validation() -> None:
+    arrays = with_history(model_arrays(3, layers=(4,)), [1] * 4)
+    arrays["history_validation_rmse"][:] = np.nan
+    page = reported(arrays)[0]
+    assert "validation rows" not in parsed(page).text()
+    assert "NaN" not in page and "nan" not in page
+
+
+def test_checks_name_simulators_and_vectors() -> None:
+    page, _, _, rows = example("regression")
+    body = table_of(parsed(page), "Outputs compared for equality")
+    assert body == [
+        ["amaranth", "24", "0", "4", "1", "0.5"],
+        ["icarus", "246", "0", "4", "1", "12.0"],
+    ]
+    corners = len(rows.inputs) - len(rows.evaluation) - 200
+    assert f"60 evaluation rows, {corners} corners" in parsed(page).text()
+
+
+def test_a_mismatch_is_not_called_exact() -> None:
+    design, rows = designed(model_arrays(3))
+    wrong = [replace(SIMULATIONS[0], mismatches=1)]
+    page = html_report(make_report("wrong", design, rows, wrong, None), design, rows)
+    card = next(d for d in parsed(page).all("div") if "Bit-exact" in d.text())
+    assert card.all("strong")[0].text() == "no"
+
+
+def test_ports_are_placed_as_they_are_packed() -> None:
+    page, report, *_ = example("external")
+    formats = report["formats"]
+    body = table_of(parsed(page), f"in_data, {formats['in_width']} bits")
+    low = 0
+    for row, port in zip(body, formats["in_data"], strict=True):
+        assert row[:4] == [
+            port["name"],
+            f"{low + port['bits'] - 1}:{low}",
+            str(port["bits"]),
+            str(port["fraction"]),
+        ]
+        low += port["bits"]
+
+
+def test_many_classes_are_listed_one_by_one() -> None:
+    arrays = model_arrays(3, outputs=30, task="classification", layers=(2,), rows=90)
+    page, report, *_ = reported(arrays)
+    body = table_of(parsed(page), "Rows of each class, and how many are right")
+    rows, pc, hardware = np.array([row[1:] for row in body], int).sum(axis=0)
+    assert rows == report["rows"]
+    assert pc / rows == report["accuracy_pc"] and hardware / rows == report["accuracy_hw"]
