@@ -37,7 +37,7 @@ FAINT = 1 / 256
 SATURATED = 1e-20
 #: A candidate with a smaller share of its square norm outside the others' span is no candidate.
 DEPENDENT = 1e-6
-#: Candidates scored again at a time: each needs all of the basis, and together they read it once.
+#: Candidates scored again at a time, at least: together they read the nodes' basis once.
 CHECKED = 8
 #: Scores that differ by a smaller share of the residual are equal but for the order of their sums.
 TIE = 1e-13
@@ -179,11 +179,12 @@ class Search:
         open_ = possible[np.argsort(-scores[possible], kind="stable")]
         outputs = moments.outputs or partial(batch.outputs, rows=aim.rows, chunk_map=self._map)
         best: _Best = None
+        most = max(CHECKED, CHUNK_NUMBERS // aim.rows)
         while len(open_):
             # Those that may be the best; others have their turn where all of these fail.
             leader = open_[0] if best is None else best[1]
             least = scores[leader] - doubt[leader]
-            group = np.flatnonzero(scores[open_] + doubt[open_] >= least)[:CHECKED]
+            group = np.flatnonzero(scores[open_] + doubt[open_] >= least)[:most]
             if not len(group):
                 break
             best = self._best_of(open_[group], outputs(open_[group]), aim, r, best)
@@ -266,15 +267,21 @@ class _Moments:
         A candidate that is saturated at 0, or depends on the nodes before, has -inf.
         """
         usable = self.norm > SATURATED
-        if self.outside is not self.norm:
-            usable &= self.outside > DEPENDENT * self.norm
-        outside = self.outside if usable.all() else np.where(usable, self.outside, np.inf)
+        outside, reach = self.outside, 1.0
+        if outside is not self.norm:
+            # What may be as much as it takes has a second look in float64, where nothing is lost.
+            least, lost = DEPENDENT * self.norm, 2 * self.rounding * self.norm
+            usable &= outside + lost > least
+            least[~usable] = np.inf
+            reach = self.norm / np.maximum(outside - lost, least)
+            outside = np.maximum(outside, least)
+        elif not usable.all():
+            outside = np.where(usable, outside, np.inf)
         energy = energy[:, None]
         gain = self.inner**2 / outside
         xi = gain - (1 - r) * energy
         if outside is not self.outside:
             xi[:, ~usable] = -np.inf
-        reach = 1.0 if self.outside is self.norm else self.norm / outside
         slack = 2 * (np.sqrt(gain * energy * reach) + gain * reach)
         return xi, self.rounding * (slack + self.rounding * energy * reach)
 

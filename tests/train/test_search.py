@@ -61,12 +61,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("lambdas", [(0.5, 5.0), (100.0,)])
+@pytest.mark.parametrize("lambdas", [(0.5, 5.0), (100.0,), (0.1,)])
 @pytest.mark.parametrize("criterion", ["paper", "exact"])
 @pytest.mark.parametrize(("encoder", "activation", "weights"), CASES)
 def test_finds_the_nodes_that_a_float64_search_finds(
     encoder: str, activation: str, weights: str, criterion: str, lambdas: tuple[float, ...]
 ) -> None:
+    # Flat candidates depend on those before but for shares that float32 can't tell from nothing.
     inputs, targets = problem(encoder)
     settings = SearchSettings(lambdas, (0.9, 0.99, 0.999, 0.99999), criterion)
     draw = CandidateDraw(weights)
