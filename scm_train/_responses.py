@@ -41,7 +41,9 @@ class Batch:
         """Bound on the float32 error of a correlation; outputs of sign and step are exact."""
         if self.activation in HARDWARE_ACTIVATIONS:
             return ROUNDING
-        steep = STEEPNESS * self.lambda_ * np.sqrt(self.candidates.weights.shape[1])
+        # A weight of 0 adds nothing to round.
+        seen = np.count_nonzero(self.candidates.weights, axis=1).max()
+        steep = STEEPNESS * self.lambda_ * np.sqrt(seen)
         # Whatever the error, a correlation stays between -1 and 1.
         return min(ROUNDING + steep, 2.0)
 

@@ -179,16 +179,17 @@ class Search:
         open_ = possible[np.argsort(-scores[possible], kind="stable")]
         outputs = moments.outputs or partial(batch.outputs, rows=aim.rows, chunk_map=self._map)
         best: _Best = None
-        most = max(CHECKED, CHUNK_NUMBERS // aim.rows)
+        # The first alone rules out most others.
+        most = 1
         while len(open_):
             # Those that may be the best; others have their turn where all of these fail.
-            leader = open_[0] if best is None else best[1]
-            least = scores[leader] - doubt[leader]
+            least = scores[open_[0]] - doubt[open_[0]] if best is None else best[0]
             group = np.flatnonzero(scores[open_] + doubt[open_] >= least)[:most]
             if not len(group):
                 break
             best = self._best_of(open_[group], outputs(open_[group]), aim, r, best)
             open_ = np.delete(open_, group)
+            most = max(CHECKED, CHUNK_NUMBERS // aim.rows)
         if best is None:
             return None
         _, k, h = best
