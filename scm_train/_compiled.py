@@ -21,6 +21,7 @@ SUMMED = 64
 
 def _fired_dots(
     tables: tuple[NDArray, ...],
+    first: int,
     levels: tuple[NDArray[np.uint16], ...],
     needed: NDArray,
     probe: NDArray[np.float32],
@@ -28,8 +29,9 @@ def _fired_dots(
 ) -> None:
     """Add to ``out`` (T,) the sum of ``probe`` (rows,) over the rows on which a candidate fires.
 
-    It fires where the entries of its four ``tables`` (levels, T) at the row's ``levels`` come to
-    ``needed`` (T,) or more, in the tables' own type.
+    It fires where the entries of its four ``tables`` (levels, columns) at the row's ``levels`` come
+    to ``needed`` (T,) or more, in the tables' own type. The candidates are T of the columns, from
+    ``first`` on.
     """
     table0, table1, table2, table3 = tables
     level0, level1, level2, level3 = levels
@@ -37,8 +39,8 @@ def _fired_dots(
     for start in range(0, len(probe), SUMMED):
         some[:] = 0
         for row in range(start, min(start + SUMMED, len(probe))):
-            a, b = table0[level0[row]], table1[level1[row]]
-            c, d = table2[level2[row]], table3[level3[row]]
+            a, b = table0[level0[row]][first:], table1[level1[row]][first:]
+            c, d = table2[level2[row]][first:], table3[level3[row]][first:]
             value = probe[row]
             for k in range(len(needed)):
                 found = needed.dtype.type(a[k] + b[k] + c[k] + d[k])

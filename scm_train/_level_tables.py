@@ -15,72 +15,78 @@ from scm_train._compiled import MOST_TABLES, fired_dots
 from scm_train._levels import LevelBlock
 from scm_train.chunks import Scratch
 
-__all__ = ["DrawTables", "LevelTables", "at_least", "matches_needed"]
+__all__ = ["LevelTables", "at_least", "matches_needed"]
 
 #: Rows compared at a time.
 TILE = 16
 
 
 class LevelTables:
-    """Matches of signs (draws, candidates, inputs), none of them masked.
+    """Matches of signs: for each block a table (levels, columns), and every row's level in it.
 
-    They are in ``scratch``, and hold until the next tables are made there.
+    The candidates are some of the columns.
     """
-
-    def __init__(
-        self,
-        blocks: list[tuple[LevelBlock, NDArray[np.uint16]]],
-        weights: NDArray[np.int8],
-        scratch: Scratch,
-    ):
-        self.draws, self.candidates, self.inputs = weights.shape
-        self._dtype = np.min_scalar_type(self.inputs + 1)
-        self._scratch = scratch
-        self._levels = [levels for _, levels in blocks]
-        exact = scratch("weights", weights.shape, np.float32)
-        np.copyto(exact, weights)
-        self._tables = [block.matches(exact, self._dtype, scratch) for block, _ in blocks]
-
-    def sums_at(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The sum of each candidate on a row of its own, ``rows`` (draws, candidates)."""
-        draws, candidates = np.ogrid[: self.draws, : self.candidates]
-        matches = np.zeros(rows.shape, dtype=np.int64)
-        for levels, table in zip(self._levels, self._tables, strict=True):
-            matches += table[draws, levels[rows], candidates]
-        return 2 * matches - self.inputs
-
-    def of(self, draw: int) -> DrawTables:
-        """The tables of one of the draws."""
-        tables = [table[draw] for table in self._tables]
-        return DrawTables(tables, self._levels, self.inputs, self._scratch)
-
-
-class DrawTables:
-    """Matches of one draw: for each block a table (levels, T), and every row's level in it."""
 
     def __init__(
         self,
         tables: list[NDArray],
         levels: list[NDArray[np.uint16]],
         inputs: int,
+        columns: slice,
         scratch: Scratch,
     ):
         self.tables, self.levels, self.inputs = tables, levels, inputs
+        self._columns = columns
         self._scratch = scratch
 
-    def subset(self, which: NDArray[np.intp]) -> DrawTables:
+    @classmethod
+    def of(
+        cls,
+        weights: NDArray[np.int8],
+        blocks: list[tuple[LevelBlock, NDArray[np.uint16]]],
+        scratch: Scratch,
+    ) -> LevelTables:
+        """Tables of signs (candidates, inputs), none of them masked.
+
+        They are in ``scratch``, and hold until the next tables are made there.
+        """
+        candidates, inputs = weights.shape
+        dtype = np.min_scalar_type(inputs + 1)
+        exact = scratch("weights", weights.shape, np.float32)
+        np.copyto(exact, weights)
+        tables = [block.matches(exact, dtype, scratch) for block, _ in blocks]
+        levels = [levels for _, levels in blocks]
+        return cls(tables, levels, inputs, slice(0, candidates), scratch)
+
+    def part(self, some: slice) -> LevelTables:
+        """The tables of candidates in a row."""
+        start = self._columns.start
+        columns = slice(start + some.start, start + some.stop)
+        return LevelTables(self.tables, self.levels, self.inputs, columns, self._scratch)
+
+    def subset(self, which: NDArray[np.intp]) -> LevelTables:
         """The tables of some of the candidates."""
-        return DrawTables([t[:, which] for t in self.tables], self.levels, self.inputs, Scratch())
+        tables = [table[:, self._columns.start + which] for table in self.tables]
+        return LevelTables(tables, self.levels, self.inputs, slice(0, len(which)), Scratch())
+
+    def sums_at(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The sum of each candidate on a row of its own."""
+        columns = np.arange(self._columns.start, self._columns.stop)
+        matches = np.zeros(rows.shape, dtype=np.int64)
+        for levels, table in zip(self.levels, self.tables, strict=True):
+            matches += table[levels[rows], columns]
+        return 2 * matches - self.inputs
 
     def fires(self, limits: NDArray[np.int64]) -> Callable[[slice], NDArray[np.bool_]]:
         """Prepare ``H W^T >= limits``."""
         needed = self._needed(limits)
+        tables = [np.ascontiguousarray(table[:, self._columns]) for table in self.tables]
 
         def on(rows: slice) -> NDArray[np.bool_]:
             shape = (rows.stop - rows.start, len(limits))
             total = self._scratch("total", shape, needed.dtype)
             share = self._scratch("share", shape, needed.dtype)
-            for number, (levels, table) in enumerate(zip(self.levels, self.tables, strict=True)):
+            for number, (levels, table) in enumerate(zip(self.levels, tables, strict=True)):
                 # Levels are in range by construction; this mode spares the check of each.
                 table.take(levels[rows], axis=0, mode="wrap", out=share if number else total)
                 if number:
@@ -100,7 +106,7 @@ class DrawTables:
             return None
         needed = self._needed(limits)
         missing = MOST_TABLES - len(self.tables)
-        nothing = np.zeros((1, len(limits)), dtype=needed.dtype)
+        nothing = np.zeros((1, self._columns.stop), dtype=needed.dtype)
         tables = (*self.tables, *[nothing] * missing)
 
         def on(rows: slice, probes: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -108,7 +114,7 @@ class DrawTables:
             levels = (*own, *[np.zeros(probes.shape[1], dtype=np.uint16)] * missing)
             out = np.zeros((len(probes), len(limits)))
             for probe, sums in zip(probes, out, strict=True):
-                fired_dots(tables, levels, needed, probe, sums)
+                fired_dots(tables, self._columns.start, levels, needed, probe, sums)
             return out
 
         return on

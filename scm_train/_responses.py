@@ -47,6 +47,9 @@ class Batch:
         # Whatever the error, a correlation stays between -1 and 1.
         return min(ROUNDING + steep, 2.0)
 
+    def part(self, some: slice) -> Batch:
+        return replace(self, candidates=self.candidates.part(some))
+
     def subset(self, which: NDArray[np.intp]) -> Batch:
         return replace(self, candidates=self.candidates.subset(which))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._level_tables import DrawTables, LevelTables
+from scm_train._level_tables import LevelTables
 from scm_train.errors import ParameterError
 from scm_train.inputs import LayerInputs
 
@@ -31,8 +31,8 @@ class Candidates:
     weights: NDArray
     mask: NDArray[np.bool_] | None
     biases: NDArray[np.float64]
-    #: Tables of the draw, where those serve; they hold until the next draws are made.
-    tables: DrawTables | None = None
+    #: Tables of them, where those serve; they hold until the next draws are made.
+    tables: LevelTables | None = None
 
     def __len__(self) -> int:
         return len(self.biases)
@@ -40,6 +40,12 @@ class Candidates:
     def pick(self, index: int) -> Candidates:
         """One candidate, as a batch of one."""
         return self.subset(np.array([index]))
+
+    def part(self, some: slice) -> Candidates:
+        """Candidates in a row, with their tables."""
+        mask = None if self.mask is None else self.mask[some]
+        tables = None if self.tables is None else self.tables.part(some)
+        return Candidates(self.weights[some], mask, self.biases[some], tables)
 
     def subset(self, which: NDArray[np.intp]) -> Candidates:
         """Some of the candidates, copied."""
@@ -79,24 +85,23 @@ class CandidateDraw:
         self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
     ) -> Candidates:
         """Draw ``count`` candidates on ``inputs``, which has ``rows`` rows."""
-        return self.several([rng], inputs, rows, count)[0]
+        return self.several([rng], inputs, rows, count)
 
     def several(
         self, rngs: Iterable[np.random.Generator], inputs: LayerInputs, rows: int, count: int
-    ) -> list[Candidates]:
-        """One draw from each generator, or one after the other where it is always the same."""
+    ) -> Candidates:
+        """``count`` candidates from each generator, which may be the same one again and again."""
         groups = int(inputs.groups[-1]) + 1
         drawn = [self._draw(rng, inputs, groups, rows, count) for rng in rngs]
-        weights = np.stack([d.weights for d in drawn])
+        weights = np.concatenate([d.weights for d in drawn])
+        masks = [d.mask for d in drawn if d.mask is not None]
         tables = inputs.tables(weights) if self.weights == "binary" else None
-        biases = np.stack([d.offsets for d in drawn])
-        if drawn[0].at is not None:
+        biases = np.concatenate([d.offsets for d in drawn])
+        at = [d.at for d in drawn if d.at is not None]
+        if at:
             # Integer sums never meet a threshold strictly between integers, so none can tie.
-            biases -= _sums_at(inputs, weights, np.stack([d.at for d in drawn]), tables)
-        return [
-            Candidates(w, d.mask, b, None if tables is None else tables.of(number))
-            for number, (w, d, b) in enumerate(zip(weights, drawn, biases, strict=True))
-        ]
+            biases -= _sums_at(inputs, weights, np.concatenate(at), tables)
+        return Candidates(weights, np.concatenate(masks) if masks else None, biases, tables)
 
     def _draw(
         self, rng: np.random.Generator, inputs: LayerInputs, groups: int, rows: int, count: int
@@ -147,12 +152,10 @@ class _Drawn:
 def _sums_at(
     inputs: LayerInputs, weights: NDArray, rows: NDArray[np.int64], tables: LevelTables | None
 ) -> NDArray:
-    """The sum of every candidate (draws, T) on a row of its own."""
+    """The sum of every candidate on a row of its own."""
     if tables is not None:
         return tables.sums_at(rows)
-    seen = inputs.take(rows.ravel())
-    sums = np.einsum("ti,ti->t", seen, weights.reshape(seen.shape).astype(np.float64))
-    return sums.reshape(rows.shape)
+    return np.einsum("ti,ti->t", inputs.take(rows), weights.astype(np.float64))
 
 
 def _signs(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:

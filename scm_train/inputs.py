@@ -206,14 +206,14 @@ class LevelInputs:
         self._blocks = level_blocks(features, levels, min(JOINT_LEVELS, len(rows) // 4))
 
     def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
-        return LevelTables(self._blocks, weights, self._tables) if weights.all() else None
+        return LevelTables.of(weights, self._blocks, self._tables) if weights.all() else None
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         return self._totals(weights, biases, np.dtype(dtype))
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         if weights.all():
-            return LevelTables(self._blocks, weights[None], Scratch()).of(0).fires(limits)
+            return LevelTables.of(weights, self._blocks, Scratch()).fires(limits)
         count = weights.shape[1]
         seen = np.count_nonzero(weights, axis=1)
         # A feature's share is a difference, and may be negative; the total of all shares and of

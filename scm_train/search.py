@@ -8,7 +8,7 @@ one, so that the choice is that of a float64 search.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -82,6 +82,8 @@ class Search:
         self._draws = Draws(draw, rng)
         self._map = chunk_map
         self._scratch = Scratch()
+        #: Draws that the node before took; the next is not likely to take fewer.
+        self._expected = 1
 
     def find(
         self, inputs: LayerInputs, activation: str, readout: Readout, count: int
@@ -91,16 +93,34 @@ class Search:
         if not self.settings.supervised:
             return self._unsupervised(inputs, activation, rows)
         aim = _Aim(readout, self.settings.criterion == "exact")
+        ahead = self._expected if rows * count <= CHUNK_NUMBERS else 1
+        self._expected = 0
         for lambda_ in self.settings.lambdas:
-            for r in self.settings.r_values:
+            done = 0
+            while done < len(self.settings.r_values):
+                r_values = self.settings.r_values[done : done + max(1, ahead - self._expected)]
                 with self.history.phase("candidate_search"):
-                    candidates = self._draws(inputs, rows, count)
+                    candidates = self._draws.ahead(inputs, rows, count, len(r_values))
                     batch = Batch(candidates, lambda_, inputs, activation)
                     moments = self._moments(batch, aim)
                 with self.history.phase("inequality"):
-                    found = self._choose(batch, moments, aim, r)
+                    found = self._first(batch, moments, aim, r_values, count)
                 if found is not None:
                     return found
+                done += len(candidates) // count
+        return None
+
+    def _first(
+        self, batch: Batch, moments: _Moments, aim: _Aim, r_values: Sequence[float], count: int
+    ) -> Configuration | None:
+        """What the first of the draws in a batch that offers any candidate offers."""
+        for start, r in zip(range(0, len(batch.candidates), count), r_values, strict=False):
+            some = slice(start, start + count)
+            self._draws.use()
+            self._expected += 1
+            found = self._choose(batch.part(some), moments.part(some), aim, r)
+            if found is not None:
+                return found
         return None
 
     def _unsupervised(self, inputs: LayerInputs, activation: str, rows: int) -> Configuration:
@@ -285,6 +305,19 @@ class _Moments:
             xi[:, ~usable] = -np.inf
         slack = 2 * (np.sqrt(gain * energy * reach) + gain * reach)
         return xi, self.rounding * (slack + self.rounding * energy * reach)
+
+    def part(self, some: slice) -> _Moments:
+        """The moments of candidates in a row."""
+        norm = self.norm[some]
+        outside = norm if self.outside is self.norm else self.outside[some]
+        outputs = self.outputs
+        if outputs is not None:
+            whole = outputs
+
+            def outputs(which: NDArray[np.intp]) -> Floats:
+                return whole(some.start + which)
+
+        return _Moments(self.inner[:, some], norm, outside, self.rounding[some], outputs)
 
     def hopeless(self, energy: Floats, r: float) -> bool:
         """Whether it is plain, at a fraction of the cost, that no candidate passes."""

@@ -21,15 +21,15 @@ def test_numba_is_there() -> None:
 def test_compiled_and_plain_loop_agree(dtype: type, rows: int) -> None:
     rng = np.random.default_rng(rows)
     sizes, count = (1, 5, 40, 300), 13
-    tables = tuple(rng.integers(0, 60, (size, count)).astype(dtype) for size in sizes)
+    tables = tuple(rng.integers(0, 60, (size, 3 + count + 2)).astype(dtype) for size in sizes)
     levels = tuple(rng.integers(0, size, rows).astype(np.uint16) for size in sizes)
     needed = rng.integers(80, 160, count).astype(dtype)
     probe = rng.standard_normal(rows).astype(np.float32)
     found, wanted = np.zeros(count), np.zeros(count)
-    fired_dots(tables, levels, needed, probe, found)
+    fired_dots(tables, 3, levels, needed, probe, found)
     # A sum beyond the tables' type wraps around without a word.
     with np.errstate(over="ignore"):
-        _fired_dots(tables, levels, needed, probe, wanted)
+        _fired_dots(tables, 3, levels, needed, probe, wanted)
     np.testing.assert_array_equal(found, wanted)
 
 
