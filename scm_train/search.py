@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 #: Numbers per chunk of candidate outputs: few enough for the caches, and enough to make the cost of
 #: a call in Python small.
 CHUNK_NUMBERS = 1 << 19
+#: Rows per chunk of the compiled loop, which keeps no outputs.
+COMPILED_ROWS = 1 << 13
 #: A sigmoid of a smaller mean square is computed a second time, from its exponential.
 FAINT = 1 / 256
 #: A candidate of a smaller square norm is saturated at 0, and no candidate.
@@ -176,7 +178,8 @@ class Search:
             t = given.on(chunk)
             return (probes @ t).astype(np.float64), t
 
-        parts = self._map(on, aim.rows, _chunk_rows(len(batch.candidates)))
+        size = COMPILED_ROWS if given is None else _chunk_rows(len(batch.candidates))
+        parts = self._map(on, aim.rows, size)
         dots = parts[0][0] if len(parts) == 1 else np.sum([dots for dots, _ in parts], axis=0)
         if sign:
             dots, norm = 2 * dots - aim.sums[:, None], np.full(dots.shape[1], float(aim.rows))
