@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 SUDO   := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
 JOBS   ?= 2
 
-.PHONY: setup demo test test-all lint bench-quick clean icarus
+.PHONY: setup demo test test-all lint bench-quick clean icarus chromium
 
 setup: icarus $(READY)
 
@@ -27,6 +27,14 @@ icarus:
 	  { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq iverilog >/dev/null; } || \
 	  { echo "setup: Icarus Verilog could not be installed; install the package 'iverilog' by hand"; exit 1; }; }
 
+# Pages are looked at in a real browser by the tests; `make demo` can do without.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	  command -v google-chrome >/dev/null || { \
+	  echo "setup: installing Chromium from the system's packages"; \
+	  { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  { echo "setup: Chromium could not be installed; install the package 'chromium' by hand"; exit 1; }; }
+
 demo: setup
 	@$(BIN)/python -m scm_train fit --dataset servo_sim --name servo_demo --out rtl_out/servo_demo.npz
 	@$(BIN)/python -m scm_hw build rtl_out/servo_demo.npz --board nexys-a7 --out rtl_out/servo_nexys
@@ -34,11 +42,11 @@ demo: setup
 	@echo "open rtl_out/servo_nexys/report.html in a browser, or the Verilog in Vivado:"
 	@echo "  cd rtl_out/servo_nexys && vivado -mode batch -source build.tcl"
 
-test: setup lint
+test: setup chromium lint
 	@$(BIN)/python -m pytest -q -n $(JOBS)
 
 # The long proofs and simulations as well.
-test-all: setup lint
+test-all: setup chromium lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m "long or not long"
 
 lint: $(READY)

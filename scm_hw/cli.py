@@ -24,7 +24,7 @@ from scm_hw.folders import write_file
 from scm_hw.ir import as_json
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import PASSES
-from scm_hw.report.compare import comparison_page, read_reports
+from scm_hw.report.compare import comparison_page, read_reports, titles
 from scm_hw.rows import check_rows, read_csv
 from scm_hw.schedule import MODES
 
@@ -267,12 +267,13 @@ def _show(args: argparse.Namespace) -> None:
 
 def _report(args: argparse.Namespace) -> None:
     reports = read_reports(args.builds)
+    names = titles(args.builds, reports)
     if args.out is not None:
-        write_file(args.out, comparison_page(reports))
+        write_file(args.out, comparison_page(reports, names))
     if args.json:
         print(json.dumps(reports))
     else:
-        show_comparison(reports)
+        show_comparison(reports, names)
 
 
 def _boards(args: argparse.Namespace) -> None:

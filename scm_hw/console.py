@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.progress import Progress as RowProgress
 from rich.status import Status
@@ -152,8 +153,8 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
     return [(what, name) for what, name in known if (build.folder / name).exists()]
 
 
-def show_comparison(reports: list[dict[str, Any]]) -> None:
-    table = Table("", *(str(report["name"]) for report in reports))
+def show_comparison(reports: list[dict[str, Any]], names: list[str]) -> None:
+    table = Table("", *map(escape, names))
     for line in lines(reports):
         table.add_row(line.label, *line.values)
     _console().print(table)

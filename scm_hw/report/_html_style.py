@@ -107,11 +107,11 @@ svg .strong { font-weight: 650; }
 .band { fill: var(--neutral); opacity: 0.22; }
 path { fill: none; stroke-width: 1.5; stroke: var(--hw); vector-effect: non-scaling-stroke;
   stroke-linejoin: round; }
-path.dots { stroke-width: 5; stroke-linecap: round; stroke-opacity: 0.65; }
+path.dots { stroke-width: 5; stroke-linecap: round; stroke-opacity: 0.75; }
 path.area { fill: var(--area); }
 path.target { stroke: var(--text); }
 path.nodes { stroke: var(--good); }
-path.faint { stroke-width: 4; stroke-opacity: 0.5; }
+path.faint { stroke-width: 4; }
 path.linear, path.pc, path.validation { stroke: var(--pc); }
 path.validation { stroke-dasharray: 6 3; }
 path.ideal { stroke: var(--neutral); stroke-dasharray: 5 4; }

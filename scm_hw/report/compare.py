@@ -10,8 +10,19 @@ from typing import Any
 
 from scm_hw.errors import OptionError
 from scm_hw.report import plots
-from scm_hw.report._html_elements import Child, Html, count, el, join, name, section, table
-from scm_hw.report._html_page import Page
+from scm_hw.report._html_elements import (
+    Child,
+    Html,
+    count,
+    el,
+    join,
+    name,
+    numbers,
+    plot,
+    section,
+    table,
+)
+from scm_hw.report._html_page import Card, Page
 from scm_hw.report.report import FORMAT
 
 MAX_BYTES = 2**24
@@ -57,6 +68,15 @@ def _read(folder: Path) -> dict[str, Any]:
     return report
 
 
+def titles(folders: Sequence[Path], reports: Sequence[dict[str, Any]]) -> list[str]:
+    """What each build is called: its name, with its folder where several share one."""
+    names = [str(report["name"]) for report in reports]
+    return [
+        name if names.count(name) == 1 else f"{name} in {folder}"
+        for folder, name in zip(folders, names, strict=True)
+    ]
+
+
 def lines(reports: Sequence[dict[str, Any]]) -> list[Line]:
     """What is compared, a line each; those in which no build has anything are left out."""
     found = [Line(label, tuple(map(show, reports))) for label, show in _SHOWN.items()]
@@ -95,7 +115,7 @@ _SHOWN: dict[str, Show] = {
     "Accuracy, PC": _score("accuracy_pc", ".2%"),
     "Accuracy, FPGA": _score("accuracy_hw", ".2%"),
     "Clock": lambda r: f"{r['clock_mhz']:g} MHz",
-    "Latency": lambda r: f"{r['latency_cycles']:,} cycles, {r['latency_ns']:,g} ns",
+    "Latency": lambda r: f"{count(r['latency_cycles'], 'cycle')}, {r['latency_ns']:,g} ns",
     "A sample every": lambda r: count(r["initiation_interval"], "cycle"),
     "LUT": _used("lut"),
     "FF": _used("ff"),
@@ -110,9 +130,9 @@ _SHOWN: dict[str, Show] = {
 }
 
 
-def comparison_page(reports: Sequence[dict[str, Any]]) -> str:
-    """The builds side by side as a page of its own."""
-    names = [name(report["name"]) for report in reports]
+def comparison_page(reports: Sequence[dict[str, Any]], called: Sequence[str]) -> str:
+    """The builds side by side as a page of its own, under the names that they are called by."""
+    names = [name(one) for one in called]
     shown = lines(reports)
     whole = table(
         "Builds side by side",
@@ -120,43 +140,54 @@ def comparison_page(reports: Sequence[dict[str, Any]]) -> str:
         [(line.label, *line.values) for line in shown],
         text_columns=range(1, len(reports) + 1),
     )
-    least = min(reports, key=lambda report: report["resources"]["lut"])
-    quickest = min(reports, key=lambda report: report["latency_ns"])
     return Page(
         title=join(["Builds: ", join(names, ", ")]),
         heading=Html("Builds side by side"),
         lead=f"{len(reports)} designs, from their own reports",
-        cards=[
-            ("Smallest", f"{least['resources']['lut']:,} LUT", str(least["name"])[:40]),
-            ("Quickest", f"{quickest['latency_ns']:,g} ns", str(quickest["name"])[:40]),
-        ],
+        cards=_cards(reports, called),
         sections=[
             section("figures", "Figures", whole),
-            section("sizes", "Sizes", *_bars(reports)),
+            section("sizes", "Sizes", *_bars(reports, called)),
         ],
         footer=el("footer", "Made by scm-hw from the builds' report.json."),
     ).markup()
 
 
-def _bars(reports: Sequence[dict[str, Any]]) -> list[Child]:
+def _cards(reports: Sequence[dict[str, Any]], called: Sequence[str]) -> list[Card]:
+    sizes = [_luts(report) for report in reports]
+    times = [_latency(report) for report in reports]
+    least, quickest = sizes.index(min(sizes)), times.index(min(times))
     return [
-        el(
-            "figure",
-            el("figcaption", title),
-            plots.bars(slug, title, f"{title} of {len(reports)} builds", _rows(reports, value)),
-        )
-        for slug, title, value in (
-            ("luts", "LUT", lambda report: report["resources"]["lut"]),
-            ("latency", "Latency in ns", lambda report: report["latency_ns"]),
-        )
+        ("Smallest", f"{sizes[least]:,} LUT", called[least][:40]),
+        ("Quickest", f"{times[quickest]:,g} ns", called[quickest][:40]),
     ]
 
 
-def _rows(
-    reports: Sequence[dict[str, Any]], value: Callable[[dict[str, Any]], float]
-) -> list[plots.Bar]:
-    most = max(map(value, reports)) or 1
+def _luts(report: dict[str, Any]) -> float:
+    return report["resources"]["lut"]
+
+
+def _latency(report: dict[str, Any]) -> float:
+    return report["latency_ns"]
+
+
+def _bars(reports: Sequence[dict[str, Any]], called: Sequence[str]) -> list[Child]:
     return [
-        plots.Bar(str(report["name"])[:60], value(report) / most, f"{value(report):,g}")
-        for report in reports
+        _bar_chart(slug, title, [value(report) for report in reports], called)
+        for slug, title, value in (("luts", "LUT", _luts), ("latency", "Latency in ns", _latency))
     ]
+
+
+def _bar_chart(slug: str, title: str, values: Sequence[float], called: Sequence[str]) -> Html:
+    most = max(values) or 1
+    bars = [
+        plots.Bar(one[:60], value / most, f"{value:,g}")
+        for one, value in zip(called, values, strict=True)
+    ]
+    described = "; ".join(f"{bar.label}: {bar.value}" for bar in bars)
+    rows = [(bar.label, bar.value) for bar in bars]
+    return plot(
+        plots.bars(slug, title, described, bars),
+        title,
+        numbers("Numbers", table(f"{title} of each build", ("Build", title), rows)),
+    )

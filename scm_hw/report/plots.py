@@ -257,8 +257,10 @@ def _y_scale(y: Axis) -> Iterable[Html]:
 
 def _x_scale(x: Axis) -> Iterable[Html]:
     for value, shown in _tick_texts(x):
-        at = _percent(x.share(value))
-        yield el("text", shown, x=at, y="100%", dy=18, text_anchor="middle")
+        share = x.share(value)
+        # At the right end there is little room beyond the scale.
+        anchor = "end" if share > 0.95 else "middle"
+        yield el("text", shown, x=_percent(share), y="100%", dy=18, text_anchor=anchor)
     yield el("line", x1=0, x2="100%", y1="100%", y2="100%", class_="axis")
     yield el("text", x.label, x="100%", y="100%", dy=36, text_anchor="end", class_="label")
 

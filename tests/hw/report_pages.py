@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scm_hw import boards
-from scm_hw.design import Design, compile_model
+from scm_hw.design import Design, Options, compile_model
 from scm_hw.load import model_from_arrays
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
@@ -26,14 +26,23 @@ SIMULATIONS = [
 ]
 
 
-def designed(arrays: dict[str, np.ndarray]) -> tuple[Design, CheckRows]:
-    design = compile_model(model_from_arrays(arrays), boards.get("nexys-a7"), model_digest="0" * 64)
+def designed(
+    arrays: dict[str, np.ndarray], options: Options | None = None
+) -> tuple[Design, CheckRows]:
+    model, board = model_from_arrays(arrays), boards.get("nexys-a7")
+    design = compile_model(model, board, options or Options(), model_digest="0" * 64)
     return design, check_rows(design, design.model.evaluation)
 
 
-def reported(arrays: dict[str, np.ndarray], *, proven: bool = True, name: str = "tested") -> Any:
+def reported(
+    arrays: dict[str, np.ndarray],
+    *,
+    proven: bool = True,
+    name: str = "tested",
+    options: Options | None = None,
+) -> Any:
     """Page, report, design and rows of a model's build."""
-    design, rows = designed(arrays)
+    design, rows = designed(arrays, options)
     simulations, resources = (SIMULATIONS, RESOURCES) if proven else ([], None)
     report = make_report(name, design, rows, simulations, resources)
     return html_report(report, design, rows), report, design, rows

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scm_hw.__main__ import main
+from scm_hw.report._html_elements import count
 from tests.hw.commands import contents, small_model
 from tests.pages import parsed
 
@@ -64,16 +65,37 @@ def test_the_page_has_the_same_figures(builds: list[Path], tmp_path: Path) -> No
     page = tmp_path / "compare.html"
     assert main(["report", *map(str, builds), "--out", str(page)]) == 0
     root = parsed(page.read_text(encoding="utf-8"))
-    (table,) = root.all("table")
+    table = root.all("table")[0]
     rows = {r.children[0].text(): [c.text() for c in r.children[1:]] for r in table.all("tr")}
     every = reports(builds)
     assert rows[""] == ["small", "larger", "named"]
     assert rows["Digest"] == [report["digest"][:12] for report in every]
     assert [cell.split(",")[0] for cell in rows["Latency"]] == [
-        f"{report['latency_cycles']} cycles" for report in every
+        count(report["latency_cycles"], "cycle") for report in every
     ]
+    for figure, unit in zip(root.all("figure"), ("LUT", "Latency in ns"), strict=True):
+        (numbers,) = figure.all("table")
+        cells = [row.children[1].text() for row in numbers.all("tr")]
+        key = {"LUT": lambda r: r["resources"]["lut"], "Latency in ns": lambda r: r["latency_ns"]}
+        assert cells == [unit, *(f"{key[unit](report):,g}" for report in every)]
     assert not root.all("script", "img")
     assert [p.name for p in tmp_path.iterdir()] == ["compare.html"]
+
+
+def test_builds_of_one_name_are_told_apart_by_their_folders(
+    builds: list[Path], tmp_path: Path, capsys, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("[bold]a", "b"):
+        Path(folder).mkdir()
+        Path(folder, "report.json").write_bytes((builds[0] / "report.json").read_bytes())
+    capsys.readouterr()
+    assert main(["report", str(builds[1]), "[bold]a", "b", "--out", "page.html"]) == 0
+    head = parsed(Path("page.html").read_text(encoding="utf-8")).all("tr")[0]
+    names = ["larger", "small in [bold]a", "small in b"]
+    assert [cell.text() for cell in head.children[1:]] == names
+    line = capsys.readouterr().out.splitlines()[1]
+    assert [cell.strip() for cell in line.strip("┃").split("┃")] == ["", *names]
 
 
 def test_names_from_models_are_harmless(builds: list[Path], tmp_path: Path) -> None:
