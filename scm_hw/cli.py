@@ -15,6 +15,7 @@ from scm_hw.boards import Board
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, parse_simulators, simulate
 from scm_hw.cli_board import add_baud, add_board_commands
+from scm_hw.cli_units import add_units, input_formats
 from scm_hw.console import Progress, show_boards, show_build, show_comparison, show_steps
 from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
 from scm_hw.emit import INTERFACES
@@ -101,6 +102,7 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frac-bits", type=int, metavar="N", help="fraction bits of coefficients, as told"
     )
+    add_units(parser)
     parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
@@ -176,6 +178,8 @@ def _options(args: argparse.Namespace) -> Options:
         fold=args.fold,
         multipliers=args.multipliers,
         tables=args.tables,
+        input_format=input_formats(args.input_format),
+        output_units=args.output_units,
         # Not every command has these.
         interface=getattr(args, "interface", "stream"),
         top=getattr(args, "top", "uart"),

@@ -33,7 +33,9 @@ from scm_hw.load import (
     Model,
     check_supported,
     choose_fixed_point,
+    for_hardware,
     lower,
+    parse_input_formats,
 )
 from scm_hw.passes import block_tables, optimise
 from scm_hw.rtl import ScmCore, to_verilog
@@ -64,16 +66,20 @@ class Options:
     interface: str = "stream"
     top: str = "uart"
     baud: int = DEFAULT_BAUD
+    input_format: tuple[str, ...] = ()
+    output_units: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
     """A compiled model. `meaning` is the literal Program, `program` what hardware is built from.
 
-    A folded core is built from the model itself: its `program` is the literal one.
+    `hardware` is the model in the units of the ports; the rest is made of it. A folded core is
+    built from it directly: its `program` is the literal one.
     """
 
     model: Model
+    hardware: Model
     board: Board
     options: Options
     fixed: FixedPoint
@@ -179,19 +185,26 @@ def compile_model(
     """Fixed point, literal program, passes and schedule, or a fold; all verified on the way."""
     options = options or Options()
     check_supported(model)
-    fixed = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
-    meaning = lower(model, fixed)
+    formats = parse_input_formats(options.input_format, model.features)
+    hardware = for_hardware(model, formats, output_units=options.output_units)
+    fixed = choose_fixed_point(hardware, tolerance=options.tolerance, frac_bits=options.frac_bits)
+    meaning = lower(hardware, fixed)
     verify(meaning)
+    program, plan = _shape(hardware, fixed, meaning, board, options)
+    return Design(model, hardware, board, options, fixed, meaning, program, plan, model_digest)
+
+
+def _shape(
+    model: Model, fixed: FixedPoint, meaning: Program, board: Board, options: Options
+) -> tuple[Program, Schedule | FoldPlan]:
+    """Unrolled or folded: what hardware is built from, and when what happens."""
     plan = _fold_first(model, fixed, meaning, board, options)
     if plan is not None:
-        return Design(model, board, options, fixed, meaning, meaning, plan, model_digest)
+        return meaning, plan
     layout = _unrolled(meaning, board, options)
     if options.fold == "auto" and foldable(model) and not within(layout.cost, board.device):
-        plan = _fastest(model, fixed, meaning, board, options)
-        return Design(model, board, options, fixed, meaning, meaning, plan, model_digest)
-    return Design(
-        model, board, options, fixed, meaning, layout.program, layout.schedule, model_digest
-    )
+        return meaning, _fastest(model, fixed, meaning, board, options)
+    return layout.program, layout.schedule
 
 
 def _unrolled(meaning: Program, board: Board, options: Options) -> Layout:

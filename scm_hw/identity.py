@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
+from math import log2
+
 from scm_hw.design import Design
+from scm_hw.load import parse_input_formats
 from scm_hw.uart import Hello, buffer_capacity
 from scm_hw.uart.description import Description, Feature, Output, Word
 
 
 def describe(design: Design, name: str = "") -> Description:
     """The formats of all fields, enough to go from raw rows to results in target units."""
-    model, fixed = design.model, design.fixed
-    count = len(model.features)
+    model, fixed = design.hardware, design.fixed
+    sensors = parse_input_formats(design.options.input_format, model.features)
     features = [
-        Feature(name, reach.width, float(low), float(high))
-        for name, reach, low, high in zip(
-            model.features,
-            design.input_ranges[:count],
-            model.input_min,
-            model.input_max,
-            strict=True,
-        )
+        Feature(name, code.bits, float(model.input_min[i]), float(model.input_max[i]), i in sensors)
+        for i, (name, code) in enumerate(zip(model.features, model.codes, strict=True))
     ]
-    words = [
-        Word(target, r.width, fixed.frac_bits, r.low, r.high, float(low), float(high))
-        for target, r, low, high in zip(
-            model.targets,
-            design.input_ranges[count:],
-            model.target_min,
-            model.target_max,
-            # There are words only where the mechanism is external.
-            strict=False,
+    # There are words only where the mechanism is external.
+    reaches = design.input_ranges[len(features) :]
+    words = []
+    for i, reach in enumerate(reaches):
+        fraction, low, high = _scale(design, i, fixed.frac_bits)
+        words.append(
+            Word(model.targets[i], reach.width, fraction, reach.low, reach.high, low, high)
         )
-    ]
     return Description(
         name=name,
         features=tuple(features),
@@ -40,19 +34,26 @@ def describe(design: Design, name: str = "") -> Description:
         classes=None if model.classes is None else tuple(model.classes),
         frac_bits=fixed.frac_bits,
         tolerance=design.options.tolerance if design.options.frac_bits is None else None,
+        output_units=design.options.output_units,
     )
 
 
+def _scale(design: Design, target: int, fraction: int) -> tuple[int, float, float]:
+    """Fraction bits and range of a target's fixed point; plain numbers in its own units."""
+    low, high = float(design.hardware.target_min[target]), float(design.hardware.target_max[target])
+    if not design.options.output_units:
+        return fraction, low, high
+    # The range is a power of two.
+    return fraction - round(log2(high)), 0.0, 1.0
+
+
 def _outputs(design: Design) -> tuple[Output, ...]:
-    model = design.model
-    if model.is_classifier:
+    if design.model.is_classifier:
         (reach,) = design.output_ranges
         return (Output("class", reach.width, reach.signed, 0, 0.0, 1.0),)
     return tuple(
-        Output(name, r.width, r.signed, design.fixed.grid_bits, float(low), float(high))
-        for name, r, low, high in zip(
-            model.targets, design.output_ranges, model.target_min, model.target_max, strict=True
-        )
+        Output(name, r.width, r.signed, *_scale(design, i, design.fixed.grid_bits))
+        for i, (name, r) in enumerate(zip(design.model.targets, design.output_ranges, strict=True))
     )
 
 

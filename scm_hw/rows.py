@@ -15,6 +15,7 @@ from scm_hw.errors import OptionError
 from scm_hw.interp import interpret, trace
 from scm_hw.ir import Argmax, Program
 from scm_hw.load import Activity, Evaluation, Model, codes, evaluate, mechanism_words
+from scm_hw.load.reference import mechanism_values
 from scm_hw.simulate import Vectors
 
 RANDOM_ROWS = 200
@@ -52,19 +53,22 @@ def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
     activity = None
     if evaluation is not None:
         activity = evaluate(design.model, evaluation.inputs, evaluation.mechanism)
-        parts.append(hardware_inputs(design, evaluation.inputs, activity))
+        parts.append(hardware_inputs(design, evaluation.inputs, evaluation.mechanism))
     parts += [_corners(design), _random(design)]
     inputs = np.concatenate(parts)
     return CheckRows(inputs, interpret(design.meaning, inputs), evaluation, activity)
 
 
 def hardware_inputs(
-    design: Design, raw: NDArray[np.float64], activity: Activity
+    design: Design, raw: NDArray[np.float64], mechanism: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
-    """Raw rows as the integers that enter the core."""
-    columns = [codes(design.model, raw)]
+    """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
+    model = design.hardware
+    columns = [codes(model, raw)]
     if design.fixed.word_range is not None:
-        columns.append(mechanism_words(design.model, design.fixed, activity.mechanism))
+        columns.append(
+            mechanism_words(model, design.fixed, mechanism_values(model, raw, mechanism))
+        )
     return np.concatenate(columns, axis=1)
 
 

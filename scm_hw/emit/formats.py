@@ -18,8 +18,9 @@ MODULE = "scm_formats.py"
 class Field:
     """A field of a packed word: where it stands, and what its integer means.
 
-    An input of `kind` code is `floor((x - low) / (high - low) * 2**fraction)`, kept to its bits;
-    one of kind word, and an output, is fixed point: `low + n / 2**fraction * (high - low)`.
+    An input of `kind` code or adc is `floor((x - low) / (high - low) * 2**fraction)`, kept to its
+    bits, over the training range or that of the sensor; one of kind word, and an output, is fixed
+    point: `low + n / 2**fraction * (high - low)`.
     """
 
     name: str
@@ -40,23 +41,23 @@ def formats_files(description: Description, digest: str, latency: int) -> dict[s
         "in_width": sum(description.in_widths),
         "out_width": sum(description.out_widths),
         "classes": None if description.classes is None else list(description.classes),
-        "inputs": [vars(field) for field in _inputs(description)],
-        "outputs": [vars(field) for field in _outputs(description)],
+        "inputs": [vars(field) for field in input_fields(description)],
+        "outputs": [vars(field) for field in output_fields(description)],
     }
     dictionary = pprint.pformat(facts, width=100, sort_dicts=False)
     title = '"""The formats of the fields of in_data and out_data."""'
     return {
-        HEADER: _header(facts, _inputs(description), _outputs(description)),
+        HEADER: _header(facts, input_fields(description), output_fields(description)),
         MODULE: f"{title}\n\nFORMATS = {dictionary}\n",
     }
 
 
-def _inputs(description: Description) -> list[Field]:
+def input_fields(description: Description) -> list[Field]:
     ports: list[Feature | Word] = [*description.features, *description.words]
     found, offset = [], 0
     for port in ports:
         if isinstance(port, Feature):
-            meaning = ("code", False, port.bits)
+            meaning = ("adc" if port.sensor else "code", False, port.bits)
         else:
             meaning = ("word", port.least < 0, port.fraction)
         kind, signed, fraction = meaning
@@ -67,7 +68,7 @@ def _inputs(description: Description) -> list[Field]:
     return found
 
 
-def _outputs(description: Description) -> list[Field]:
+def output_fields(description: Description) -> list[Field]:
     kind = "word" if description.classes is None else "class"
     found, offset = [], 0
     for port in description.outputs:
@@ -116,7 +117,8 @@ def _c_string(text: str) -> str:
 _TEMPLATE = Template("""\
 /* The formats of the fields of in_data and out_data, the first field in the lowest bits.
  *
- * An input of kind "code" is floor((x - low) / (high - low) * 2^fraction), kept to its bits.
+ * An input of kind "code" is floor((x - low) / (high - low) * 2^fraction), kept to its bits, over
+ * the training range; one of kind "adc" is the same over the range of its converter.
  * One of kind "word", and an output, is fixed point: low + n / 2^fraction * (high - low).
  * An output of kind "class" is the index of a class. */
 #ifndef SCM_FORMATS_H

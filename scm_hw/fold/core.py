@@ -157,10 +157,17 @@ class _Datapath:
         encoder = self.model.encoder
         if encoder.kind == "none":
             return Cat(*codes)
+        thresholds = encoder.thresholds or ((),) * len(codes)
+        reached = [
+            [_at_least(code, t) for t in bounds]
+            for code, bounds in zip(codes, thresholds, strict=True)
+        ]
         if encoder.kind == "thermometer":
-            pairs = zip(codes, encoder.thresholds, strict=True)
-            return Cat(*(code >= t for code, thresholds in pairs for t in thresholds))
-        tops = [code[len(code) - n :] for code, n in zip(codes, encoder.bits, strict=True)]
+            return Cat(*(bit for bits in reached for bit in bits))
+        tops = [
+            _number(bits) if bits else code[len(code) - n :]
+            for code, n, bits in zip(codes, encoder.bits, reached, strict=True)
+        ]
         if encoder.kind == "gray":
             tops = [(top ^ (top >> 1))[: len(top)] for top in tops]
         return Cat(*tops)
@@ -232,12 +239,24 @@ class _Datapath:
             m.d.sync += [issue.eq(feature != len(features) - 1), feature.eq(feature + 1)]
         rows = [linear[i].tolist() for i in features]
         weights = self._coefficients("linear", feature, coefficient_bits(linear), rows)
-        code = select(feature, [codes[i] for i in features])
+        code = select(feature, [self._held(i, codes[i]) for i in features])
         code = self._later("code", code, LINEAR_RANKS, reset_less=True)
         reading = self._later("linear_reading", issue, LINEAR_RANKS - 1)
         began = self._later("linear_began", reading, 1)
         self._add(began, [code * weight for weight in weights])
         return issue, ~(issue | reading | began)
+
+    def _held(self, feature: int, code: Value) -> Value:
+        """A code that stays inside the training range, where a sensor reaches beyond it."""
+        wanted = self.model.codes[feature]
+        if (wanted.low, wanted.high) == (0, (1 << wanted.bits) - 1):
+            return code
+        held = Signal(wanted.bits, name=f"held{feature}", reset_less=True)
+        field = self._fields(self.core.in_data)[feature]
+        inside = Mux(_at_least(field, wanted.low), field, wanted.low)
+        with self.m.If(self.accept):
+            self.m.d.sync += held.eq(Mux(_at_least(field, wanted.high + 1), wanted.high, inside))
+        return held
 
     def _mechanism(self, layout: Layout, codes: list[Value], free: Value) -> None:
         """A pipeline of its own, which waits until the addends are free."""
@@ -364,6 +383,19 @@ class _Datapath:
             m.d.sync += [highest.eq(self.totals[0]), best.eq(0)]
         with m.Elif(compare & (candidate.as_signed() > highest.as_signed())):
             m.d.sync += [highest.eq(candidate), best.eq(number)]
+
+
+def _at_least(code: Value, bound: int) -> Value:
+    """A comparison; a constant where it always comes out the same."""
+    if not 0 < bound < 1 << len(code):
+        return Const(int(bound <= 0), 1)
+    return code >= bound
+
+
+def _number(reached: list[Value]) -> Value:
+    """How many thresholds are reached: bit `j` is the parity of every `2**j`-th."""
+    places = range(len(reached).bit_length())
+    return Cat(Cat(*reached[(1 << j) - 1 :: 1 << j]).xor() for j in places)
 
 
 def _packed(values: list[int], width: int) -> int:

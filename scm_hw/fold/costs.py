@@ -41,16 +41,20 @@ def _inputs(machine: Machine) -> Cost:
     lut, coded = 0, sum(encoder.bits)
     if encoder.kind == "gray":
         lut = sum(encoder.bits) - len(encoder.bits)
-    if encoder.kind == "thermometer":
+    if encoder.thresholds:
         # Bits below the lowest one set in the threshold don't matter.
         read = [
-            [reach.width - ((t & -t).bit_length() - 1) for t in thresholds]
-            for reach, thresholds in zip(machine.inputs, encoder.thresholds, strict=False)
+            [reach.width - ((t & -t).bit_length() - 1) for t in bounds if 0 < t <= reach.high]
+            for reach, bounds in zip(machine.inputs, encoder.thresholds, strict=False)
         ]
         every = [bits for of_feature in read for bits in of_feature]
         lut += sum(-(-b // LUT_INPUTS) + b // 12 for b in every if b > ABSORBED_BITS)
         lut += -(-sum(1 < b <= ABSORBED_BITS for b in every) // 2)
-        coded = sum(max(of_feature) for of_feature in read)
+        coded = sum(max(of_feature, default=0) for of_feature in read)
+        if encoder.kind != "thermometer":
+            # The parities of the comparisons, and levels that are read off the code.
+            lut += -(-2 * len(every) // (LUT_INPUTS - 1))
+            coded += sum(n for n, t in zip(encoder.bits, encoder.thresholds, strict=True) if not t)
     alone = encoder.kind != "none" and machine.model.mechanism.kind == "none"
     return Cost(lut=lut, ff=coded if alone and not machine.linear_features else held)
 
@@ -130,6 +134,10 @@ def _linear(machine: Machine) -> Cost:
     short, long = sorted((code, coefficient_bits(machine.fixed.linear)))
     outputs = machine.model.outputs
     selection = Cost(lut=_selection(len(features), code), ff=2 * code)
+    for wanted in (machine.model.codes[i] for i in features):
+        ends = (wanted.low > 0) + (wanted.high < (1 << wanted.bits) - 1)
+        selection += Cost(lut=ends * -(-wanted.bits // LUT_INPUTS), ff=wanted.bits * (ends > 0))
+        selection += Cost(lut=wanted.bits * (ends > 0))
     if short * long < MIN_DSP_BITS:
         return selection + Cost(lut=outputs * short * long)
     tiles = -(-short // (DSP_WIDTHS[0] - 1)) * -(-long // (DSP_WIDTHS[1] - 1))

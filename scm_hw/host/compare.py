@@ -18,11 +18,14 @@ from scm_hw.interp import interpret
 from scm_hw.load import (
     Evaluation,
     FixedPoint,
+    InputFormat,
     Model,
     choose_fixed_point,
     classes_of,
     evaluate,
+    for_hardware,
     lower,
+    normalised_results,
     rmse,
 )
 from scm_hw.uart.description import Description
@@ -71,16 +74,17 @@ def compare(
     """Run every row on the board, the PC model and the interpreter."""
     meaning = board.description
     _check_fields(meaning, model)
-    fixed = _fixed_point(meaning, model)
+    built = _built(meaning, model)
+    fixed = _fixed_point(meaning, built)
     inputs = meaning.inputs(rows.inputs, rows.mechanism)
-    expected = interpret(lower(model, fixed), inputs)
+    expected = interpret(lower(built, fixed), inputs)
     activity = evaluate(model, rows.inputs, rows.mechanism)
     start = time.monotonic()
     outputs, answers = board.predict_integers(inputs, progress)
     seconds = time.monotonic() - start
     wrong = np.flatnonzero((outputs != expected).any(axis=1))
     score, (on_board, on_pc, interpreted) = _scores(
-        model, rows, fixed.grid_bits, outputs, activity.output, expected
+        model, rows, activity.output, *_comparable(model, built, fixed, outputs, expected)
     )
     return Comparison(
         score=score,
@@ -97,6 +101,16 @@ def compare(
         repeated=answers.repeated,
         returns=board.returns,
     )
+
+
+def _built(meaning: Description, model: Model) -> Model:
+    """The model in the units of the board's ports."""
+    formats = {
+        i: InputFormat(port.bits, port.low, port.high)
+        for i, port in enumerate(meaning.features)
+        if port.sensor
+    }
+    return for_hardware(model, formats, output_units=meaning.output_units)
 
 
 def _fixed_point(meaning: Description, model: Model) -> FixedPoint:
@@ -117,22 +131,28 @@ def _check_fields(meaning: Description, model: Model) -> None:
         raise LinkError("board must have the model's features, not others; program it again")
 
 
+def _comparable(
+    model: Model, built: Model, fixed: FixedPoint, *results: NDArray[np.int64]
+) -> list[NDArray[Any]]:
+    """Classes, or outputs scaled to the range of their targets."""
+    if model.is_classifier:
+        return [found[:, 0] for found in results]
+    return [normalised_results(model, built, fixed, found) for found in results]
+
+
 def _scores(
     model: Model,
     rows: Evaluation,
-    grid_bits: int,
-    outputs: NDArray[np.int64],
     pc: NDArray[np.float64],
-    expected: NDArray[np.int64],
+    board: NDArray[Any],
+    expected: NDArray[Any],
 ) -> tuple[str, tuple[float, float, float]]:
     """Of the board, the PC and the interpreter."""
     if model.is_classifier:
-        guesses = (outputs[:, 0], classes_of(pc), expected[:, 0])
-        shares = [float((guess == rows.targets).mean()) for guess in guesses]
+        shares = [float((g == rows.targets).mean()) for g in (board, classes_of(pc), expected)]
         return "accuracy", (shares[0], shares[1], shares[2])
     target = (rows.targets - model.target_min) / (model.target_max - model.target_min)
-    scale = 2.0**grid_bits
-    found = [rmse(values, target) for values in (outputs / scale, pc, expected / scale)]
+    found = [rmse(values, target) for values in (board, pc, expected)]
     return "RMSE", (found[0], found[1], found[2])
 
 

@@ -1,7 +1,8 @@
 """From a model file to a Program.
 
 `read_model` checks the file (its schema is `model_file.md`, in this folder), `choose_fixed_point`
-puts its coefficients on a binary grid, `lower` writes the Program down, and `evaluate` is the PC
+puts its coefficients on a binary grid (after `for_hardware`, where a build has units of its own),
+`lower` writes the Program down, and `evaluate` is the PC
 model that hardware is compared with.
 """
 
@@ -11,6 +12,7 @@ from scm_hw.load.fixed_point import (
     choose_fixed_point,
     fixed_output,
     mechanism_words,
+    normalised_results,
     quantise,
     rmse,
 )
@@ -18,6 +20,7 @@ from scm_hw.load.lower import check_supported, lower
 from scm_hw.load.model import Encoder, Evaluation, Layer, Mechanism, Model
 from scm_hw.load.reader import model_from_arrays, read_model
 from scm_hw.load.reference import Activity, classes_of, codes, evaluate, normalise
+from scm_hw.load.sensors import InputFormat, for_hardware, parse_input_formats
 
 __all__ = [
     "DEFAULT_TOLERANCE",
@@ -25,6 +28,7 @@ __all__ = [
     "Encoder",
     "Evaluation",
     "FixedPoint",
+    "InputFormat",
     "Layer",
     "Mechanism",
     "Model",
@@ -34,10 +38,13 @@ __all__ = [
     "codes",
     "evaluate",
     "fixed_output",
+    "for_hardware",
     "lower",
     "mechanism_words",
     "model_from_arrays",
     "normalise",
+    "normalised_results",
+    "parse_input_formats",
     "quantise",
     "read_model",
     "rmse",

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from scm_hw.errors import OptionError, UnsupportedModelError
 from scm_hw.load.model import Floats, Model
-from scm_hw.load.reference import Activity, classes_of, codes, evaluate
+from scm_hw.load.reference import Activity, classes_of, codes, evaluate, held_codes
 from scm_hw.load.rounding import JointRounding, Rounded, bit_values, nearest
+from scm_hw.load.table import cells_and_positions, corners, fraction_bits
 
 Integers = NDArray[np.int64]
 
@@ -121,22 +122,34 @@ def rmse(output: Floats, target: Floats) -> float:
     return float(np.sqrt(np.mean((output - target) ** 2)))
 
 
+def normalised_results(
+    model: Model, hardware: Model, fixed: FixedPoint, results: Integers
+) -> Floats:
+    """What a core of `hardware` answers, scaled to [0, 1] over the targets' ranges of `model`."""
+    values = results / 2.0**fixed.grid_bits
+    if hardware.target_min is model.target_min:
+        return values
+    span = hardware.target_max - hardware.target_min
+    raw = values * span + hardware.target_min
+    return (raw - model.target_min) / (model.target_max - model.target_min)
+
+
 def quantise(model: Model, frac_bits: int, rounded: Rounded | None = None) -> FixedPoint:
     """All coefficients with `frac_bits` fraction bits, on a grid where sums are exact.
 
     They are rounded to the nearest unless `rounded` has them.
     """
-    assert model.input_bits is not None
     _check_width(model, frac_bits)
     rounded = rounded or nearest(model, frac_bits)
     extra = _extra_bits(model)
     scale, unit = 2.0**frac_bits, 1 << extra
-    half_steps = rounded.linear.sum(axis=0) * 0.5 / (1 << model.input_bits) / scale
+    bits = np.array([code.bits for code in model.codes])[:, None]
+    half_steps = (rounded.linear * (0.5 / 2.0**bits)).sum(axis=0) / scale
     return FixedPoint(
         frac_bits,
         frac_bits + extra,
         readout=rounded.readout * unit,
-        linear=rounded.linear * (1 << max(extra - model.input_bits, 0)),
+        linear=rounded.linear * (1 << np.maximum(extra - bits, 0)),
         constant=np.rint((rounded.constant + half_steps) * scale * unit).astype(np.int64),
         mechanism=_quantise_mechanism(model, scale, extra),
         word_range=_word_range(model, scale),
@@ -144,47 +157,43 @@ def quantise(model: Model, frac_bits: int, rounded: Rounded | None = None) -> Fi
 
 
 def _extra_bits(model: Model) -> int:
-    assert model.input_bits is not None
-    needs = [model.input_bits if model.linear.any() else 0]
+    used = zip(model.codes, model.linear, strict=True)
+    needs = [0, *(code.bits for code, weights in used if weights.any())]
     if model.mechanism.kind == "polynomial":
-        assert model.mechanism.exponents is not None
-        degree = model.mechanism.exponents.astype(int).sum(axis=1).max(initial=0)
-        needs.append(int(degree) * (model.input_bits + 1))
+        needs.append(int(_polynomial_bits(model).max(initial=0)))
     elif model.mechanism.kind == "table":
         needs.append(sum(fraction_bits(model)))
     return max(needs)
 
 
-def fraction_bits(model: Model) -> list[int]:
-    """`table`: fraction bits of the position inside a cell, in each direction."""
-    assert model.input_bits is not None and model.mechanism.grid is not None
-    steps = [points - 1 for points in model.mechanism.grid.shape[:-1]]
-    return [model.input_bits - (s.bit_length() - 1) + 1 for s in steps]
+def _polynomial_bits(model: Model) -> Integers:
+    """Fraction bits of the product of codes in each term."""
+    assert model.mechanism.exponents is not None
+    bits: Integers = np.array([code.bits + 1 for code in model.codes], dtype=np.int64)
+    found: Integers = model.mechanism.exponents.astype(np.int64) @ bits
+    return found
 
 
 def _quantise_mechanism(model: Model, scale: float, extra: int) -> Integers | None:
     mechanism = model.mechanism
-    assert model.input_bits is not None
     if mechanism.kind == "polynomial":
-        assert mechanism.exponents is not None and mechanism.coefficients is not None
-        degrees = mechanism.exponents.astype(np.int64).sum(axis=1)
-        unit = np.int64(1) << (extra - degrees * (model.input_bits + 1))
+        assert mechanism.coefficients is not None
+        unit = np.int64(1) << (extra - _polynomial_bits(model))
         return np.rint(mechanism.coefficients * scale).astype(np.int64) * unit[:, None]
     if mechanism.kind == "table":
-        assert mechanism.grid is not None
-        return _multilinear(np.rint(mechanism.grid * scale).astype(np.int64))
+        return _multilinear(np.rint(corners(model) * scale).astype(np.int64))
     return None
 
 
-def _multilinear(grid: Integers) -> Integers:
-    """Finite differences of a grid: the coefficient of the product of each subset of directions."""
-    directions = grid.ndim - 1
+def _multilinear(ends: Integers) -> Integers:
+    """Differences between the corners of each cell: the coefficient of the product of each subset
+    of directions."""
+    directions = (ends.ndim - 1) // 2
     tables = []
     for subset in product((0, 1), repeat=directions):
-        table = grid
-        for axis, chosen in enumerate(subset):
-            lower = np.take(table, range(table.shape[axis] - 1), axis=axis)
-            table = np.diff(table, axis=axis) if chosen else lower
+        table = ends
+        for chosen in subset:
+            table = table[1] - table[0] if chosen else table[0]
         tables.append(table)
     return np.stack(tables)
 
@@ -205,13 +214,13 @@ def mechanism_words(model: Model, fixed: FixedPoint, values: Floats) -> Integers
 
 def fixed_output(model: Model, fixed: FixedPoint, activity: Activity, code: Integers) -> Integers:
     """The outputs on the grid, from hidden bits and codes: what the Program must equal."""
-    bits = (activity.hidden > 0).astype(np.int64)
-    total = bits @ fixed.readout + code @ fixed.linear + fixed.constant
-    return total + _mechanism_output(model, fixed, activity, code)
+    bits, held = (activity.hidden > 0).astype(np.int64), held_codes(model, code)
+    total = bits @ fixed.readout + held @ fixed.linear + fixed.constant
+    return total + _mechanism_output(model, fixed, activity, held)
 
 
 def _mechanism_output(
-    model: Model, fixed: FixedPoint, activity: Activity, code: Integers
+    model: Model, fixed: FixedPoint, activity: Activity, held: Integers
 ) -> Integers:
     mechanism = model.mechanism
     if mechanism.kind == "external":
@@ -219,25 +228,22 @@ def _mechanism_output(
         return words << fixed.extra_bits
     if mechanism.kind == "polynomial":
         assert mechanism.exponents is not None and fixed.mechanism is not None
-        odd = 2 * code + 1
+        odd = 2 * held + 1
         terms = (odd[:, None, :] ** mechanism.exponents.astype(np.int64)[None]).prod(axis=2)
         return terms @ fixed.mechanism
     if mechanism.kind == "table":
-        return _table_output(model, fixed, code)
-    return np.zeros((len(code), model.outputs), np.int64)
+        return _table_output(model, fixed, held)
+    return np.zeros((len(held), model.outputs), np.int64)
 
 
-def _table_output(model: Model, fixed: FixedPoint, code: Integers) -> Integers:
+def _table_output(model: Model, fixed: FixedPoint, held: Integers) -> Integers:
     assert fixed.mechanism is not None
     inside = fraction_bits(model)
-    chosen = code[:, list(model.mechanism.inputs)]
-    shift = np.array(inside) - 1
-    cell = tuple((chosen >> shift).T)
-    position = 2 * (chosen & ((1 << shift) - 1)) + 1
-    total = np.zeros((len(code), model.outputs), np.int64)
+    cells, positions = cells_and_positions(model, held)
+    total = np.zeros((len(held), model.outputs), np.int64)
     for table, subset in zip(fixed.mechanism, product((0, 1), repeat=len(inside)), strict=True):
-        factor = np.where(np.array(subset), position, 1 << np.array(inside)).prod(axis=1)
-        total += factor[:, None] * table[cell]
+        factor = np.where(np.array(subset), positions, 1 << np.array(inside)).prod(axis=1)
+        total += factor[:, None] * table[tuple(cells.T)]
     return total << (fixed.extra_bits - sum(inside))
 
 
@@ -266,8 +272,8 @@ def _reach(model: Model, frac_bits: int) -> Floats:
     if mechanism.coefficients is not None:
         # A product of codes is below 1.
         reach = reach + np.abs(mechanism.coefficients).sum(axis=0)
-    if mechanism.grid is not None:
-        reach = reach + 2 ** (mechanism.grid.ndim + 1) * np.abs(mechanism.grid).max()
+    if mechanism.kind == "table":
+        reach = reach + 2 ** (len(mechanism.inputs) + 2) * np.abs(corners(model)).max()
     if mechanism.range is not None:
         reach = reach + np.abs(mechanism.range).max(axis=0)
     # Each may have been rounded up by a unit.

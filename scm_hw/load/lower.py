@@ -22,12 +22,14 @@ from scm_hw.ir import (
     Product,
     Program,
     Ref,
+    Select,
     Sum,
     Table,
     Xor,
 )
-from scm_hw.load.fixed_point import FixedPoint, fraction_bits
+from scm_hw.load.fixed_point import FixedPoint
 from scm_hw.load.model import Layer, Model
+from scm_hw.load.table import cell_counts, cell_starts, fraction_bits
 
 HARDWARE_ACTIVATIONS = ("sign", "step")
 # Beyond every sum of a node; biases beyond it, even those that overflow when scaled, do the same.
@@ -69,10 +71,10 @@ class _Lowering:
         self.build = Builder()
 
     def program(self) -> Program:
-        top = (1 << self.input_bits) - 1
+        named = zip(self.model.features, self.model.codes, strict=True)
         codes = [
-            self.build.add(Input(i, 0, top, name=name))
-            for i, name in enumerate(self.model.features)
+            self.build.add(Input(i, 0, (1 << code.bits) - 1, name=name))
+            for i, (name, code) in enumerate(named)
         ]
         words = self._external_words()
         bits = self._hidden_bits(codes)
@@ -112,12 +114,7 @@ class _Lowering:
                 self.build.add(AtLeast(code, threshold, name=f"{name}.ge{threshold}"))
                 for threshold in encoder.thresholds[feature]
             ]
-        count = encoder.bits[feature]
-        lowest = self.input_bits - count
-        plain = [
-            self.build.add(Field(code, lowest + j, 1, name=f"{name}.bit{lowest + j}"))
-            for j in range(count)
-        ]
+        plain = self._level_bits(feature, code)
         if encoder.kind == "binary":
             return plain
         gray = [
@@ -125,6 +122,31 @@ class _Lowering:
             for j, (low, high) in enumerate(pairwise(plain))
         ]
         return [*gray, plain[-1]]
+
+    def _level_bits(self, feature: int, code: Ref) -> list[Ref]:
+        """The bits of a feature's level, the lowest first."""
+        encoder, name = self.model.encoder, self.model.features[feature]
+        count = encoder.bits[feature]
+        if encoder.thresholds and encoder.thresholds[feature]:
+            return self._reached(code, encoder.thresholds[feature], name)
+        lowest = self.input_bits - count
+        return [
+            self.build.add(Field(code, lowest + j, 1, name=f"{name}.bit{lowest + j}"))
+            for j in range(count)
+        ]
+
+    def _reached(self, code: Ref, thresholds: Sequence[int], name: str) -> list[Ref]:
+        """The bits of the number of thresholds that a code has reached: bit `j` is the parity of
+        every `2**j`-th comparison. They are one fewer than a power of two."""
+        tests = [self.build.add(AtLeast(code, t, name=f"{name}.ge{t}")) for t in thresholds]
+        bits = []
+        for j in range(len(tests).bit_length()):
+            every = tuple(tests[(1 << j) - 1 :: 1 << j])
+            bits.append(every[0] if len(every) == 1 else self._parity(every, f"{name}.parity{j}"))
+        return bits
+
+    def _parity(self, bits: tuple[Ref, ...], name: str) -> Ref:
+        return self.build.add(Xor(bits, name=name))
 
     def _layer(
         self, number: int, layer: Layer, below: list[Ref], groups: list[list[int]]
@@ -179,6 +201,19 @@ class _Lowering:
 
     # Outputs
 
+    def _held(self, feature: int, code: Ref) -> Ref:
+        """A code held inside the training range, where a sensor reaches beyond it."""
+        wanted, name = self.model.codes[feature], self.model.features[feature]
+        if wanted.low > 0:
+            low = self.build.add(Constant(wanted.low))
+            above = self.build.add(AtLeast(code, wanted.low, name=f"{name}.ge{wanted.low}"))
+            code = self.build.add(Select(above, code, low, name=f"{name}.held"))
+        if wanted.high < (1 << wanted.bits) - 1:
+            high = self.build.add(Constant(wanted.high))
+            beyond = self.build.add(AtLeast(code, wanted.high + 1, name=f"{name}.beyond"))
+            code = self.build.add(Select(beyond, high, code, name=f"{name}.held"))
+        return code
+
     def _external_words(self) -> list[Ref]:
         if self.fixed.word_range is None:
             return []
@@ -192,9 +227,10 @@ class _Lowering:
         ]
 
     def _output(self, number: int, codes: list[Ref], words: list[Ref], bits: list[Ref]) -> Ref:
+        linear = self.fixed.linear[:, number]
         terms = [
             *zip(bits, self.fixed.readout[:, number], strict=True),
-            *zip(codes, self.fixed.linear[:, number], strict=True),
+            *((self._held(i, code), linear[i]) for i, code in enumerate(codes) if linear[i]),
             *self._mechanism_terms(number, codes, words),
         ]
         kept = [(ref, int(weight)) for ref, weight in terms if weight]
@@ -226,7 +262,12 @@ class _Lowering:
             # A code by itself stays a sum, which others can take in.
             odd = self._odd_sum if len(places) == 1 else self._odd
             factors = [
-                odd(codes[i], self.input_bits, f"{self.model.features[i]}.odd") for i in places
+                odd(
+                    self._held(i, codes[i]),
+                    self.model.codes[i].bits,
+                    f"{self.model.features[i]}.odd",
+                )
+                for i in places
             ]
             terms.append((self._product(factors, "mechanism.product"), int(coefficient)))
         return terms
@@ -236,10 +277,12 @@ class _Lowering:
         tables, inputs = self.fixed.mechanism, self.model.mechanism.inputs
         assert tables is not None
         inside = fraction_bits(self.model)
-        address = self._cell_address([codes[i] for i in inputs], inside)
+        held = [self._held(i, codes[i]) for i in inputs]
+        cells = [self._cell(place, code, inside[place]) for place, code in enumerate(held)]
+        address = self._cell_address(cells)
         positions = [
-            self._position(codes[i], bits, self.model.features[i])
-            for i, bits in zip(inputs, inside, strict=True)
+            self._position(place, code, cells[place], inside[place])
+            for place, code in enumerate(held)
         ]
         unused = self.fixed.extra_bits - sum(inside)
         terms = []
@@ -257,21 +300,36 @@ class _Lowering:
             )
         return terms
 
-    def _cell_address(self, codes: Sequence[Ref], inside: list[int]) -> Ref:
-        widths = [self.input_bits - bits + 1 for bits in inside]
-        fields = [
-            self.build.add(Field(code, bits - 1, width, name="mechanism.cell"))
-            for code, bits, width in zip(codes, inside, widths, strict=True)
-        ]
-        if len(fields) == 1:
-            return fields[0]
-        return self.build.add(Concat(tuple(fields), tuple(widths), name="mechanism.address"))
+    def _cell(self, place: int, code: Ref, bits: int) -> Ref:
+        """The number of the cell, in one direction."""
+        starts, cells = cell_starts(self.model)[place], cell_counts(self.model)[place]
+        width = cells.bit_length() - 1
+        if starts is None:
+            return self.build.add(Field(code, bits - 1, width, name="mechanism.cell"))
+        name = self.model.features[self.model.mechanism.inputs[place]]
+        found = self._reached(code, starts[1:], name)
+        return found[0] if width == 1 else self._beside(found, [1] * width, "mechanism.cell")
 
-    def _position(self, code: Ref, bits: int, name: str) -> Ref:
+    def _cell_address(self, cells: list[Ref]) -> Ref:
+        widths = [count.bit_length() - 1 for count in cell_counts(self.model)]
+        return cells[0] if len(cells) == 1 else self._beside(cells, widths, "mechanism.address")
+
+    def _beside(self, refs: list[Ref], widths: list[int], name: str) -> Ref:
+        return self.build.add(Concat(tuple(refs), tuple(widths), name=name))
+
+    def _position(self, place: int, code: Ref, cell: Ref, bits: int) -> Ref:
         """`2 * (code inside its cell) + 1`."""
         if bits == 1:
             return self.build.add(Constant(1))
+        name = self.model.features[self.model.mechanism.inputs[place]]
         low = self.build.add(Field(code, 0, bits - 1, name=f"{name}.inside"))
+        starts = cell_starts(self.model)[place]
+        if starts is not None:
+            # All but the low bits of the difference are 0.
+            back = tuple(-start % (1 << (bits - 1)) for start in starts)
+            start = self.build.add(Table(cell, back, name=f"{name}.start"))
+            total = self.build.add(Sum((low, start), (1, 1), name=f"{name}.since"))
+            low = self.build.add(Field(total, 0, bits - 1, name=f"{name}.inside"))
         return self._odd(low, bits - 1, f"{name}.position")
 
     def _odd(self, value: Ref, bits: int, name: str) -> Ref:

@@ -17,7 +17,11 @@ MECHANISMS = ("none", "external", "polynomial", "table")
 
 @dataclass(frozen=True)
 class Encoder:
-    """How a feature's code becomes the inputs of the first layer."""
+    """How a feature's code becomes the inputs of the first layer.
+
+    A `binary` or `gray` feature with thresholds has its level counted by them, all but the lowest;
+    one without has it in the top bits of its code.
+    """
 
     kind: str
     bits: tuple[int, ...] = ()
@@ -43,9 +47,24 @@ class Layer:
         return self.weights.dtype == np.int8
 
 
+@dataclass(frozen=True)
+class Code:
+    """The integer of a feature: what is below `low` or above `high` counts as that to the linear
+    part and the mechanism, which see `(integer + 0.5) / 2**bits`."""
+
+    bits: int
+    low: int
+    high: int
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """The mechanism model P0, by kind; arrays of other kinds are None."""
+    """The mechanism model P0, by kind; arrays of other kinds are None.
+
+    A table of sensors' integers has `corners` (2, ..., 2, cells..., m) in the place of a grid:
+    what to interpolate between in each cell. `starts` has the first integer of every cell of an
+    input, or None where cells are equal parts of its code.
+    """
 
     kind: str = "none"
     exponents: NDArray[np.uint8] | None = None
@@ -53,6 +72,8 @@ class Mechanism:
     inputs: tuple[int, ...] = ()
     grid: Floats | None = None
     range: Floats | None = None
+    corners: Floats | None = None
+    starts: tuple[tuple[int, ...] | None, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +112,15 @@ class Model:
     evaluation: Evaluation | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     history: dict[str, NDArray[Any]] = field(default_factory=dict)
+    sensors: tuple[Code, ...] = ()
+    """Where features are not all codes of `input_bits` (`scm_hw.load.sensors`)."""
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The integers of the features; they must be quantised."""
+        assert self.input_bits is not None
+        whole = Code(self.input_bits, 0, (1 << self.input_bits) - 1)
+        return self.sensors or (whole,) * len(self.features)
 
     @property
     def is_classifier(self) -> bool:

@@ -82,6 +82,7 @@ def model_from_arrays(arrays: dict[str, NDArray[Any]]) -> Model:
         evaluation=_read_evaluation(entries, meta, task, ranges),
         meta=meta.json,
         history=_read_history(entries),
+        sensors=(),
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from scm_hw.errors import OptionError
 from scm_hw.load.model import Encoder, Floats, Layer, Model
+from scm_hw.load.table import table_of_sensors
 
 BLOCK_ROWS = 4096
 
@@ -34,10 +35,15 @@ def normalise(model: Model, inputs: Floats) -> Floats:
 
 def codes(model: Model, inputs: Floats) -> NDArray[np.int64]:
     """The unsigned integer codes with which features enter hardware."""
-    assert model.input_bits is not None
-    top = (1 << model.input_bits) - 1
+    top = np.array([(1 << code.bits) - 1 for code in model.codes])
     scaled = np.floor(normalise(model, inputs) * (top + 1))
     return np.clip(scaled, 0, top).astype(np.int64)
+
+
+def held_codes(model: Model, code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The codes as the linear part and the mechanism see them, held inside the training range."""
+    low, high = [c.low for c in model.codes], [c.high for c in model.codes]
+    return np.clip(code, low, high)
 
 
 def evaluate(model: Model, inputs: Floats, mechanism: Floats | None = None) -> Activity:
@@ -60,14 +66,15 @@ def _evaluate_block(
     model: Model, inputs: Floats, external: Floats | None
 ) -> tuple[Floats, Floats, Floats, Floats]:
     if model.input_bits is None:
-        x = normalise(model, inputs)
-        first = x
+        x = first = normalise(model, inputs)
+        p0 = mechanism_values(model, x, external)
     else:
         code = codes(model, inputs)
-        x = (code + 0.5) / (1 << model.input_bits)
+        held = held_codes(model, code)
+        x = (held + 0.5) / np.array([1 << c.bits for c in model.codes])
         first = x if model.encoder.kind == "none" else encode(model.encoder, code, model.input_bits)
+        p0 = mechanism_values(model, x, external, held)
     hidden = _hidden(model, first)
-    p0 = mechanism_values(model, x, external)
     output = p0 + x @ model.linear + model.intercept + hidden @ model.readout
     return x, hidden, p0, output
 
@@ -80,11 +87,20 @@ def encode(encoder: Encoder, code: NDArray[np.int64], input_bits: int) -> Floats
         if encoder.kind == "thermometer":
             columns.append(value[:, None] >= np.array(encoder.thresholds[feature]))
             continue
-        top = value >> (input_bits - bits)
+        top = _level(encoder, feature, value, input_bits - bits)
         if encoder.kind == "gray":
             top = top ^ (top >> 1)
         columns.append((top[:, None] >> np.arange(bits)) & 1 == 1)
     return np.where(np.concatenate(columns, axis=1), 1.0, -1.0)
+
+
+def _level(
+    encoder: Encoder, feature: int, code: NDArray[np.int64], lowest: int
+) -> NDArray[np.int64]:
+    """The top bits of a code, or how many thresholds it has reached."""
+    if encoder.thresholds and encoder.thresholds[feature]:
+        return np.searchsorted(encoder.thresholds[feature], code, side="right")
+    return code >> lowest
 
 
 def _hidden(model: Model, first: Floats) -> Floats:
@@ -118,8 +134,10 @@ def _layer_outputs(layer: Layer, below: Floats, groups: NDArray[np.int64]) -> Fl
     return np.tanh(z) if layer.activation == "tanh" else np.clip(z, 0.0, 1.0)
 
 
-def mechanism_values(model: Model, x: Floats, external: Floats | None) -> Floats:
-    """P0 in normalised target units."""
+def mechanism_values(
+    model: Model, x: Floats, external: Floats | None, held: NDArray[np.int64] | None = None
+) -> Floats:
+    """P0 in normalised target units; `held` are the codes that `x` was made of."""
     mechanism = model.mechanism
     if mechanism.kind == "none":
         return np.zeros((len(x), model.outputs))
@@ -127,6 +145,9 @@ def mechanism_values(model: Model, x: Floats, external: Floats | None) -> Floats
         assert mechanism.exponents is not None and mechanism.coefficients is not None
         powers = x[:, None, :] ** mechanism.exponents.astype(np.int64)[None]
         return powers.prod(axis=2) @ mechanism.coefficients
+    if mechanism.corners is not None:
+        assert held is not None
+        return table_of_sensors(model, held)
     if mechanism.kind == "table":
         assert mechanism.grid is not None
         return _interpolate(mechanism.grid, x[:, list(mechanism.inputs)])

@@ -121,11 +121,22 @@ class _LevelTables:
         if width <= MAX_LEVEL_BITS:
             codes = tuple(level << lowest for level in range(1 << width))
             return Level(codes, offset=lowest, width=width)
-        tests = [self.program.ops[ref] for ref in bits]
-        thresholds = sorted({op.bound for op in tests if isinstance(op, AtLeast)})
-        if len(thresholds) == len(tests) and len(thresholds) < 1 << MAX_LEVEL_BITS:
+        tests = [self._bounds(ref) for ref in bits]
+        thresholds = sorted({bound for bounds in tests for bound in bounds})
+        if all(tests) and len(thresholds) < 1 << MAX_LEVEL_BITS:
             return Level((0, *thresholds), thresholds=tuple(thresholds))
         return None
+
+    def _bounds(self, ref: Ref) -> set[int]:
+        """The thresholds at which a bit can change; none where they are not known."""
+        op = self.program.ops[ref]
+        match op:
+            case AtLeast() if isinstance(self.program.ops[op.value], Input):
+                return {op.bound}
+            case Xor():
+                parts = [self._bounds(r) for r in op.operands]
+                return {bound for part in parts for bound in part} if all(parts) else set()
+        return set()
 
     def _lowest_bit(self, ref: Ref, input_bits: int) -> int:
         """The lowest bit of the input that a bit depends on."""

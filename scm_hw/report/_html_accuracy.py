@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.design import Design
-from scm_hw.load import classes_of
+from scm_hw.load import classes_of, normalised_results
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     NOTHING,
@@ -67,7 +67,8 @@ def traces(design: Design, rows: CheckRows) -> list[Trace]:
     span, low = model.target_max - model.target_min, model.target_min
     linear = seen.mechanism + seen.x @ model.linear + model.intercept
     nodes = seen.hidden @ model.readout
-    hardware = rows.outputs[: len(rows.evaluation)] / 2.0**design.fixed.grid_bits
+    outputs = rows.outputs[: len(rows.evaluation)]
+    hardware = normalised_results(model, design.hardware, design.fixed, outputs)
     return [
         Trace(
             target,

@@ -256,8 +256,9 @@ def ports_section(report: dict[str, Any]) -> Section:
     words = (
         "scm_core has clk, rst (synchronous, active high), and a valid/ready handshake on both "
         "sides: a transfer happens at a clock edge where both are high. The first port listed is "
-        "in the lowest bits. A value is the integer over two to the power of its fraction; "
-        "features and targets are in their training range scaled to [0, 1]."
+        "in the lowest bits. A value is the integer over two to the power of its fraction; 0 and 1 "
+        "of it stand for the ends of what is listed last: the training range of a feature or "
+        "target, the range of a sensor (adc), or 0 and 1 of the target's own units."
     )
     parts = [
         part
@@ -274,12 +275,18 @@ def _bus_table(bus: str, ports: list[dict[str, Any]], width: int) -> tuple[Html,
         high = low + port["bits"] - 1
         place = f"{high}:{low}" if port["bits"] else NOTHING
         sign = "signed" if port["signed"] else "unsigned"
-        reach = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}".join(f"{end:,}" for end in port["range"])
-        rows.append((name(port["name"]), place, port["bits"], port["fraction"], sign, reach))
+        reach = _reach(*port["range"], ",")
+        stands = NOTHING if port["kind"] == "class" else _reach(port["low"], port["high"], ".6g")
+        row = (name(port["name"]), port["kind"], place, port["bits"], port["fraction"], sign)
+        rows.append((*row, reach, stands))
         low += port["bits"]
-    columns = ("Port", "Place", "Bits", "Fraction", "Sign", "Range")
+    columns = ("Port", "Kind", "Place", "Bits", "Fraction", "Sign", "Range", "Stands for")
     caption = join([el("code", bus), f", {count(width, 'bit')}"])
-    return table(caption, columns, rows, text_columns=(4,)), remark
+    return table(caption, columns, rows, text_columns=(1, 5)), remark
+
+
+def _reach(low: float, high: float, form: str) -> str:
+    return f"{low:{form}}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high:{form}}"
 
 
 def vivado_section(design: Design) -> Section:

@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.load import FixedPoint, Model, classes_of, rmse
+from scm_hw.load import FixedPoint, Model, classes_of, normalised_results, rmse
 from scm_hw.load.model import Evaluation
 
 
 def accuracy(
     model: Model,
+    built: Model,
     fixed: FixedPoint,
     evaluation: Evaluation,
     pc: NDArray[np.float64],
     hardware: NDArray[np.int64],
 ) -> dict[str, Any]:
-    """RMSE with targets in [0, 1] (the paper's), or the share of right classes, of both."""
+    """RMSE with targets in [0, 1] (the paper's), or the share of right classes, of both.
+
+    `built` is the model in the units of the hardware, `model` the one on the PC.
+    """
     if model.is_classifier:
         right_pc = classes_of(pc) == evaluation.targets
         right_hw = hardware[:, 0] == evaluation.targets
@@ -29,7 +33,7 @@ def accuracy(
         }
     span = model.target_max - model.target_min
     target = (evaluation.targets - model.target_min) / span
-    measured = hardware / 2.0**fixed.grid_bits
+    measured = normalised_results(model, built, fixed, hardware)
     return {
         "rmse_pc": rmse(pc, target),
         "rmse_hw": rmse(measured, target),

@@ -7,7 +7,9 @@ from typing import Any
 
 from scm_hw.boards import Device
 from scm_hw.design import TOOLS, Design
+from scm_hw.emit.formats import Field, input_fields, output_fields
 from scm_hw.fold import FoldPlan, Phase
+from scm_hw.identity import describe
 from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
@@ -43,7 +45,14 @@ def make_report(
     }
     if rows.evaluation is not None and rows.activity is not None:
         hardware = rows.outputs[: len(rows.evaluation)]
-        report |= accuracy(model, design.fixed, rows.evaluation, rows.activity.output, hardware)
+        report |= accuracy(
+            model,
+            design.hardware,
+            design.fixed,
+            rows.evaluation,
+            rows.activity.output,
+            hardware,
+        )
     report |= {
         "checks": _checks(rows, simulations),
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
@@ -138,37 +147,39 @@ def _device(device: Device) -> dict[str, Any]:
 
 
 def _formats(design: Design) -> dict[str, Any]:
-    """Bits and fraction of every port, in the order in which they are packed."""
-    model, fixed = design.model, design.fixed
+    """Every port, in the order in which they are packed: bits, fraction, and what it stands for."""
+    meaning = describe(design)
     inputs = [
-        _port(name, reach, model.input_bits or 0)
-        for name, reach in zip(model.features, design.input_ranges, strict=False)
+        _port(field, reach)
+        for field, reach in zip(input_fields(meaning), design.input_ranges, strict=True)
     ]
-    for target, reach in zip(model.targets, design.input_ranges[len(inputs) :], strict=False):
-        inputs.append(_port(f"P0_{target}", reach, fixed.frac_bits))
-    if model.is_classifier:
-        outputs = [_port("class", design.output_ranges[0], 0)]
-    else:
-        outputs = [
-            _port(name, reach, fixed.grid_bits)
-            for name, reach in zip(model.targets, design.output_ranges, strict=True)
-        ]
+    # A word of a mechanism has the name of its target.
+    for port in inputs[len(meaning.features) :]:
+        port["name"] = f"P0_{port['name']}"
     return {
         "in_data": inputs,
-        "out_data": outputs,
-        "coefficient_fraction_bits": fixed.frac_bits,
-        "in_width": sum(port["bits"] for port in inputs),
-        "out_width": sum(port["bits"] for port in outputs),
+        "out_data": [
+            _port(field, reach)
+            for field, reach in zip(output_fields(meaning), design.output_ranges, strict=True)
+        ],
+        "output_units": meaning.output_units,
+        "coefficient_fraction_bits": design.fixed.frac_bits,
+        "in_width": sum(meaning.in_widths),
+        "out_width": sum(meaning.out_widths),
     }
 
 
-def _port(name: str, reach: Range, fraction: int) -> dict[str, Any]:
+def _port(field: Field, reach: Range) -> dict[str, Any]:
+    """`low` and `high` are what an integer of 0 and one of 2**fraction stand for."""
     return {
-        "name": name,
-        "bits": reach.width,
-        "fraction": fraction,
-        "signed": reach.signed,
+        "name": field.name,
+        "kind": field.kind,
+        "bits": field.bits,
+        "fraction": field.fraction,
+        "signed": field.signed,
         "range": [reach.low, reach.high],
+        "low": field.low,
+        "high": field.high,
     }
 
 

@@ -22,12 +22,16 @@ MAX_BYTES = 49_152
 
 @dataclass(frozen=True)
 class Feature:
-    """An input: the code of `bits` bits that `low` to `high` are cut into."""
+    """An input: the code of `bits` bits that `low` to `high` are cut into.
+
+    That is the training range, or the range of a `sensor` whose integer it is.
+    """
 
     name: str
     bits: int
     low: float
     high: float
+    sensor: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ class Output:
 class Description:
     """The fields of `in_data` and `out_data`, in the order in which they are packed.
 
-    `frac_bits` of the coefficients were chosen for a `tolerance`, or told: then that is None.
+    `frac_bits` of the coefficients were chosen for a `tolerance`, or told: then that is None. With
+    `output_units` outputs and words are in the units of their targets.
     """
 
     name: str
@@ -69,6 +74,7 @@ class Description:
     classes: tuple[Any, ...] | None
     frac_bits: int
     tolerance: float | None
+    output_units: bool = False
 
     @property
     def in_widths(self) -> list[int]:
@@ -88,6 +94,7 @@ class Description:
             "classes": None if self.classes is None else list(self.classes),
             "frac_bits": self.frac_bits,
             "tolerance": self.tolerance,
+            "output_units": self.output_units,
         }
         text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
         return text if len(text) <= MAX_BYTES else b""
@@ -106,6 +113,7 @@ class Description:
                 classes=None if classes is None else tuple(_checked(list, classes)),
                 frac_bits=_checked(int, record["frac_bits"]),
                 tolerance=None if tolerance is None else _checked(float, tolerance),
+                output_units=_checked(bool, record["output_units"]),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise LinkError(

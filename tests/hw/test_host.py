@@ -20,7 +20,6 @@ from scm_hw.host import board as host_board
 from scm_hw.host.link import LostError
 from scm_hw.identity import describe
 from scm_hw.interp import interpret
-from scm_hw.load import evaluate
 from scm_hw.rows import hardware_inputs
 from scm_hw.uart import Fault, Kind, Packet
 from scm_hw.uart.description import Description
@@ -207,7 +206,7 @@ def test_raw_rows_become_what_the_model_makes_of_them(kind: dict) -> None:
     assert meaning == describe(design, "demo")
     rows = model.evaluation
     assert rows is not None
-    inputs = hardware_inputs(design, rows.inputs, evaluate(model, rows.inputs, rows.mechanism))
+    inputs = hardware_inputs(design, rows.inputs, rows.mechanism)
     np.testing.assert_array_equal(meaning.inputs(rows.inputs, rows.mechanism), inputs)
     results = interpret(design.meaning, inputs)
     units = meaning.units(results)

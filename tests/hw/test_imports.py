@@ -52,6 +52,7 @@ STAGES = (
     "emulate",
     "host",
     "console",
+    "cli_units",
     "cli_board",
     "cli",
     "__main__",

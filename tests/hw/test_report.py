@@ -115,7 +115,16 @@ def test_formats_are_those_of_the_ports(mechanism: str) -> None:
 def test_a_classifier_has_the_class_as_its_output() -> None:
     formats = report_of(task="classification", outputs=3)["formats"]
     (port,) = formats["out_data"]
-    assert port == {"name": "class", "bits": 2, "fraction": 0, "signed": False, "range": [0, 2]}
+    assert port == {
+        "name": "class",
+        "kind": "class",
+        "bits": 2,
+        "fraction": 0,
+        "signed": False,
+        "range": [0, 2],
+        "low": 0.0,
+        "high": 1.0,
+    }
 
 
 def test_weights_of_the_paper() -> None:

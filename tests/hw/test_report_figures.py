@@ -181,8 +181,9 @@ def test_ports_are_placed_as_they_are_packed() -> None:
     body = table_of(parsed(page), f"in_data, {formats['in_width']} bits")
     low = 0
     for row, port in zip(body, formats["in_data"], strict=True):
-        assert row[:4] == [
+        assert row[:5] == [
             port["name"],
+            port["kind"],
             f"{low + port['bits'] - 1}:{low}",
             str(port["bits"]),
             str(port["fraction"]),
