@@ -20,6 +20,7 @@ from scm_hw.load import read_model
 from scm_hw.rows import read_csv
 from scm_hw.uart import MAX_BAUD, check_baud
 
+AUTO = "auto"
 # Where a model file is looked for that isn't named.
 MODEL_FOLDERS = (Path(), DEFAULT_OUT)
 
@@ -49,7 +50,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", type=Path, nargs="?", help="CSV with targets (default: the model's own test rows)"
     )
-    parser.add_argument("--port", help="serial port (default: the first where a board says hello)")
+    parser.add_argument(
+        "--port",
+        default=AUTO,
+        help="serial port, or auto (default): the first USB one where a board with the model says "
+        "hello",
+    )
     add_baud(parser)
     parser.add_argument(
         "--model",
@@ -76,8 +82,10 @@ def _add_emulate(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    port = args.port or find_port(check_baud(args.baud))
-    with Board(port, baud=check_baud(args.baud)) as board:
+    baud = check_baud(args.baud)
+    wanted = file_digest(args.model) if args.model else None
+    port = find_port(baud, wanted) if args.port == AUTO else args.port
+    with Board(port, baud=baud) as board:
         path = args.model or find_model(board.hello.model_digest.hex(), MODEL_FOLDERS)
         model = read_model(path)
         board.require_model(file_digest(path))

@@ -20,7 +20,7 @@ from scm_hw.identity import identity
 from scm_hw.sim import tools
 from scm_hw.sim.objects import RuntimeObjects
 from scm_hw.simulate import PRIMITIVES, kill_group, run_tool, telling_line
-from scm_hw.uart import Hello
+from scm_hw.uart import Hello, late_cycles
 
 TOP = "scm_top"
 # Bits of quiet, besides the core's own time, after which the board has nothing left to say.
@@ -91,7 +91,7 @@ def _main(top: str, hello: Hello) -> str:
         # Buttons are active low where they are called reset, and high elsewhere.
         inactive={name: int("rst" in name) for name in inputs if name not in (clk, rx)},
         bit_cycles=bit_cycles,
-        idle_cycles=int(IDLE_BITS * bit_cycles) + 4 * (hello.latency + hello.interval),
+        idle_cycles=int(IDLE_BITS * bit_cycles) + late_cycles(hello),
     )
 
 

@@ -167,18 +167,20 @@ def find_model(digest: str, folders: Sequence[Path]) -> Path:
     )
 
 
-def find_port(baud: int) -> str:
-    """The first serial port where a board says hello."""
-    ports = list(_ports())
-    for port in ports:
+def find_port(baud: int, model_digest: str | None = None) -> str:
+    """The first serial port where a board says hello; of that model, where one is wanted."""
+    tried = []
+    for port in _ports():
         try:
-            with Board(port, baud=baud, tries=1):
-                return port
+            with Board(port, baud=baud, tries=1) as board:
+                if model_digest in (None, board.hello.model_digest.hex()):
+                    return port
+            tried.append(f"{port} (another model)")
         except LinkError:
-            continue
+            tried.append(port)
     raise LinkError(
-        f"a board must be at one of the serial ports, not at none of {', '.join(ports) or 'none'}; "
-        "connect one, or name its port with --port"
+        f"a board must be at one of the USB serial ports, not at none of "
+        f"{', '.join(tried) or 'none'}; connect one, or name its port with --port"
     )
 
 

@@ -161,6 +161,11 @@ class Exchange:
 
     def _handle_error(self, link: Link, packet: Packet) -> None:
         code = packet.payload[0] if packet.payload else 0
+        if code == Fault.CORE and packet.sequence in self.sent:
+            raise LinkError(
+                f"board refused {FAULTS[Fault.CORE]}; see the timing report of its build, and "
+                "program it again"
+            )
         if code in (Fault.UNKNOWN, Fault.PAYLOAD) and packet.sequence in self.sent:
             raise LinkError(
                 f"board refused {FAULTS[Fault(code)]}; it was built by another version, build and "

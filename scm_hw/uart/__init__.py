@@ -3,7 +3,7 @@
 from scm_hw.uart.framing import FrameBuffer, Framer
 from scm_hw.uart.line import MAX_BAUD, BitRate, Receiver, Transmitter, check_baud
 from scm_hw.uart.packets import Deframer, Fault, Hello, Kind, Packet, Results, predict_request
-from scm_hw.uart.server import Server, buffer_capacity
+from scm_hw.uart.server import Server, buffer_capacity, late_cycles
 
 __all__ = [
     "MAX_BAUD",
@@ -21,5 +21,6 @@ __all__ = [
     "Transmitter",
     "buffer_capacity",
     "check_baud",
+    "late_cycles",
     "predict_request",
 ]

@@ -55,6 +55,7 @@ class Fault(IntEnum):
     TIMEOUT = 0x06
     UNKNOWN = 0x11
     PAYLOAD = 0x12
+    CORE = 0x13
 
 
 FAULTS = {
@@ -66,6 +67,7 @@ FAULTS = {
     Fault.TIMEOUT: "a frame that never ended",
     Fault.UNKNOWN: "a request of a type it doesn't know",
     Fault.PAYLOAD: "a request whose payload has the wrong size",
+    Fault.CORE: "a request that its core did not answer in time",
 }
 
 

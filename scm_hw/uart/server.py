@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Component, In, Out, connect
 
@@ -16,6 +16,9 @@ MIN_CAPACITY = 2048
 MAX_CAPACITY = 32768
 # How long a frame may stay open, in seconds: longer than any driver holds back bytes.
 PATIENCE_S = 0.25
+# A core that takes so many times its latency and interval, and these cycles, is dead.
+LATE = 4
+LATE_CYCLES = 1000
 
 
 def buffer_capacity(in_width: int) -> int:
@@ -28,6 +31,11 @@ def buffer_capacity(in_width: int) -> int:
             f"{in_width} bits; choose --top self-test"
         )
     return capacity
+
+
+def late_cycles(hello: Hello) -> int:
+    """After so many cycles without a result the core is taken to be dead."""
+    return LATE * (hello.latency + hello.interval) + LATE_CYCLES
 
 
 class Server(Component):
@@ -70,7 +78,9 @@ class Server(Component):
         m.submodules.frames = frames = FrameBuffer(
             capacity=self.hello.capacity, patience=int(PATIENCE_S * self.hello.clock_hz)
         )
-        m.submodules.core = self.core
+        dead = Signal()
+        # What a dead core still says must not pass for a later sample's result.
+        m.submodules.core = ResetInserter(dead)(self.core)
         connect(m, framer.o, transmitter.i)
         m.d.comb += [
             receiver.rx.eq(self.rx),
@@ -79,16 +89,19 @@ class Server(Component):
             frames.strobe.eq(receiver.strobe),
             frames.line_error.eq(receiver.error),
         ]
-        _Clerk(m, self, frames, framer).work()
+        _Clerk(m, self, frames, framer, dead).work()
         return m
 
 
 class _Clerk:
     """Takes a request from the buffer, and writes the reply, byte by byte."""
 
-    def __init__(self, m: Module, server: Server, frames: FrameBuffer, framer: Framer) -> None:
+    def __init__(
+        self, m: Module, server: Server, frames: FrameBuffer, framer: Framer, dead: Signal
+    ) -> None:
         self.m = m
         self.server = server
+        self.dead = dead
         self.hello = server.hello
         self.core = server.core
         self.frames = frames
@@ -315,23 +328,29 @@ class _Clerk:
         sample = Signal(8 * hello.in_bytes)
         result = Signal(8 * hello.out_bytes)
         cycles = Signal(8 * CYCLES.size)
+        limit = late_cycles(hello)
+        waited = Signal(range(limit + 1))
         m.d.comb += core.in_data.eq(sample)
-        m.d.sync += cycles.eq(cycles + 1)
+        m.d.sync += [cycles.eq(cycles + 1), waited.eq(waited + 1)]
         with m.State("SAMPLE"), m.If(self._take()):
             m.d.sync += [
                 sample.eq(Cat(sample[8:], self.request.payload.data)),
                 self.place.eq(self.place + 1),
             ]
             with m.If(self.place == hello.in_bytes - 1):
-                m.d.sync += self.place.eq(0)
+                m.d.sync += [self.place.eq(0), waited.eq(0)]
                 m.next = "OFFER"
         with m.State("OFFER"):
             m.d.comb += core.in_valid.eq(1)
+            with m.If(waited == limit):
+                m.next = "DEAD"
             with m.If(core.in_ready):
                 m.d.sync += cycles.eq(1)
                 m.next = "WAIT"
         with m.State("WAIT"):
             m.d.comb += core.out_ready.eq(1)
+            with m.If(waited == limit):
+                m.next = "DEAD"
             with m.If(core.out_valid):
                 m.d.sync += [
                     result.eq(core.out_data.as_unsigned()),
@@ -339,6 +358,11 @@ class _Clerk:
                     self.samples.eq(self.samples - 1),
                 ]
                 m.next = "RESULT"
+        # The reply ends before its length, so that no host takes it; an error follows it.
+        with m.State("DEAD"), m.If(self._send(Const(0, 8), 1)):
+            m.d.comb += self.dead.eq(1)
+            m.d.sync += self.code.eq(Fault.CORE)
+            m.next = "REFUSE"
         with m.State("RESULT"), m.If(self._send_word(result, hello.out_bytes)):
             m.next = "SAMPLE"
             with m.If(self.samples == 0):

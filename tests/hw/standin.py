@@ -17,7 +17,8 @@ class StandIn(wiring.Component):
     """Three ranks that stall together, computing `3 * a + b` of the input's two halves.
 
     `fault` breaks one thing: "value", "early_valid" (waits for ready), "unstable", "doubled",
-    "no_reset" (valid survives reset) or "slow" (one rank more than promised).
+    "no_reset" (valid survives reset), "slow" (one rank more than promised), "deaf" (takes no word
+    of 77) or "dumb" (has no result for it).
     """
 
     latency = 3
@@ -71,11 +72,25 @@ class StandIn(wiring.Component):
             held = Signal()
             m.d.sync += held.eq(self.out_valid & ~self.out_ready)
             m.d.comb += self.in_ready.eq(~self.out_valid | self.out_ready | held)
+        if self.fault in ("deaf", "dumb"):
+            self._die(m, enable)
         if self.fault == "slow":
             late = Signal(self.out_width)
             with m.If(~self.out_valid | self.out_ready):
                 m.d.sync += late.eq(total)
             m.d.comb += self.out_data.eq(late)
+
+    def _die(self, m: Module, enable: Signal) -> None:
+        """From the word of 77 on, until a reset."""
+        dead = Signal()
+        poison = self.in_valid & (self.in_data[: self.in_width // 2] == 77)
+        if self.fault == "deaf":
+            m.d.comb += self.in_ready.eq(enable & ~poison)
+            return
+        with m.If(poison & self.in_ready):
+            m.d.sync += dead.eq(1)
+        with m.If(dead):
+            m.d.comb += [enable.eq(0), self.in_ready.eq(0), self.out_valid.eq(0)]
 
 
 def standin_vectors(count: int, in_width: int = 24, seed: int = 1) -> Vectors:

@@ -148,6 +148,21 @@ def test_a_board_that_falls_silent_is_given_up_in_time() -> None:
         assert time.monotonic() - start < 10
 
 
+def test_a_core_that_never_answers_ends_the_run() -> None:
+    def dead(request: Packet, reply: Packet) -> bytes:
+        if request.kind != Kind.PREDICT:
+            return reply.encode()
+        broken = Packet(reply.kind, reply.sequence, reply.payload[:4]).encode()
+        return broken[:-6] + Packet(Kind.ERROR, request.sequence, bytes([Fault.CORE])).encode()
+
+    with (
+        FakeBoard(HELLO, function, answer=dead).running() as fake,
+        Board(fake.port) as board,
+        pytest.raises(LinkError, match="refused a request that its core did not answer"),
+    ):
+        board.predict_words(WORDS)
+
+
 def moving_link(path: Path, port: str) -> None:
     aside = path.with_suffix(".new")
     aside.symlink_to(port)

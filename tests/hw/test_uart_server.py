@@ -62,8 +62,19 @@ class Ear:
             self.levels = []
 
 
-def talk(core: Component, data: bytes, replies: int | None, hello: Hello = HELLO) -> list[Packet]:
-    """Send bytes without a pause; the replies until it falls silent, which must be so many."""
+def talk(
+    core: Component,
+    data: bytes,
+    replies: int | None,
+    hello: Hello = HELLO,
+    *,
+    broken: int = 0,
+    patience: int = 15 * 10 * BIT_CYCLES,
+) -> list[Packet]:
+    """Send bytes without a pause; the replies until it falls silent, which must be so many.
+
+    `broken` of its frames are to be passed over.
+    """
     server = Server(core, hello, DESCRIPTION)
     ear = Ear()
     silent = 0
@@ -77,7 +88,7 @@ def talk(core: Component, data: bytes, replies: int | None, hello: Hello = HELLO
                 ctx.set(server.rx, bit)
                 await ctx.tick().repeat(BIT_CYCLES)
         silent = 0
-        while silent < 15 * 10 * BIT_CYCLES:
+        while silent < patience:
             await ctx.tick()
 
     async def receive(ctx: SimulatorContext) -> None:
@@ -92,7 +103,7 @@ def talk(core: Component, data: bytes, replies: int | None, hello: Hello = HELLO
     simulator.add_process(receive)
     simulator.run()
     assert replies is None or len(ear.packets) == replies
-    assert ear.host.refused == 0
+    assert ear.host.refused == broken
     return ear.packets
 
 
@@ -154,6 +165,18 @@ def test_bad_requests_are_refused_and_the_next_is_answered() -> None:
     assert [error(reply) for reply in replies[::2]] == [(p.sequence, code) for p, code in bad]
     for reply in replies[1::2]:
         check_results(reply, 5, 0, 2, cycles=3)
+
+
+@pytest.mark.parametrize("fault", ["deaf", "dumb"])
+def test_a_core_that_never_answers_is_told_of(fault: str) -> None:
+    """Sample 5 kills the core; what was asked before it and after it is answered."""
+    parts = [(0, 5), (3, 9), (6, 8)]
+    requests = [predict_request(n, samples(*part)) for n, part in enumerate(parts)]
+    data = b"".join(request.encode() for request in requests)
+    replies = talk(StandIn(fault=fault), data, 3, broken=1, patience=1500)
+    check_results(replies[0], 0, *parts[0], cycles=3)
+    assert error(replies[1]) == (1, Fault.CORE)
+    check_results(replies[2], 2, *parts[2], cycles=3)
 
 
 def test_noise_is_told_of_and_passed_over() -> None:
