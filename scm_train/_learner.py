@@ -18,7 +18,7 @@ from scm_train._parameters import ALGORITHMS, LAMBDAS, R_VALUES
 from scm_train._training import Task, train_machine
 from scm_train.distributed import is_distributed, train_distributed
 from scm_train.draw import BiasRange, InputsPerNode, SignPattern
-from scm_train.errors import DataError, ModelFileError, ParameterError
+from scm_train.errors import DataError, ModelFileError
 from scm_train.machine import Machine
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
@@ -203,16 +203,13 @@ class Learner(BaseEstimator):
 
     def _fit_distributed(self, X: Any, y: Any, eval_set: object) -> Self:
         """Train on Dask arrays, whose rows stay on the workers of their cluster."""
-        if eval_set is not None:
-            raise ParameterError(
-                "eval_set must be None on Dask arrays; validation_fraction holds rows of them back"
-            )
         self.n_features_in_ = X.shape[1]
         self.machine_, self.history_ = train_distributed(
             ALGORITHMS[self._algorithm],
             self.get_params(deep=False),
             X,
             y,
+            eval_set,
             self._feature_names(),
             self._task == "classification",
             check_random_state(self.random_state),

@@ -187,7 +187,7 @@ def _judged_size(first: _Levelled, second: _Levelled, most: int) -> int:
     """The number of joint levels on some of the rows."""
     if max(first.block.size, second.block.size) > most // 2:
         return most + 1
-    step = -(-len(first.levels) // JUDGED_ROWS)
+    step = max(1, -(-len(first.levels) // JUDGED_ROWS))
     pairs = _pairs(first, second, slice(None, None, step))
     if first.block.size * second.block.size > MOST_COUNTED:
         return len(np.unique(pairs))

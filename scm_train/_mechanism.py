@@ -130,7 +130,10 @@ class External(Specification):
 
     def bind_to(self, domain: Domain) -> ExternalModel:
         values = domain.p0(self.function, domain.X)
-        span = np.stack([values.min(axis=0), values.max(axis=0)])
+        return self.reaching(np.stack([values.min(axis=0), values.max(axis=0)]))
+
+    def reaching(self, span: Floats) -> ExternalModel:
+        """The model, of which the least and the greatest values (2, m) on all rows are known."""
         return ExternalModel(_widened(span), self.function)
 
 

@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train._cluster import Cluster
+from scm_train._rest import upper
 from scm_train._shards import Floats, Node
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.draws import Draws
 from scm_train.engine import Settings, _Growth
 from scm_train.history import History
 from scm_train.linear import LinearPart
+from scm_train.machine import Layer
 from scm_train.readout import DEPENDENT, Readout, _rmse
 from scm_train.search import TIE, Configuration, SearchSettings, _Moments
 
-__all__ = ["RemoteGrowth", "RemoteSearch"]
+__all__ = ["RemoteGrowth", "RemoteRest", "RemoteSearch"]
 
 
 class _Inputs:
@@ -181,6 +183,23 @@ def _best(moments: _Moments, energy: Floats, r: float) -> int | None:
     return best
 
 
+class RemoteRest:
+    """The rows that only the readout sees, of all shards."""
+
+    def __init__(self, cluster: Cluster):
+        self.cluster = cluster
+
+    def __len__(self) -> int:
+        return self.cluster.rest
+
+    def system(self, layers: tuple[Layer, ...], *_: object) -> tuple[Floats, Floats]:
+        """As :meth:`scm_train._rest.RestOfRows.system`; the shards know the linear part."""
+        nodes = sum(layer.nodes for layer in layers)
+        found = self.cluster.ask("rest_system", layers)
+        factor = upper(np.concatenate([np.concatenate(pair, axis=1) for pair in found]), nodes)
+        return factor[:, :nodes], factor[:, nodes:]
+
+
 class RemoteGrowth(_Growth):
     """A machine that grows on a cluster, by the rules of one that grows here."""
 
@@ -194,7 +213,7 @@ class RemoteGrowth(_Growth):
         report: Any,
     ):
         self.settings, self.search, self.history = settings, search, history
-        self._report, self.cluster = report, cluster
+        self._map, self._report, self.cluster = None, report, cluster
         inputs = _Inputs(cluster, cluster.groups, cluster.integer)
         energies = cluster.sums("begin", linear.weights, linear.intercept)
         self.side = _RemoteSide(cluster, 0, cluster.rows, inputs)

@@ -50,13 +50,13 @@ class RestOfRows:
             factor = np.empty((0, nodes + self.targets.shape[1]))
             for rows in row_chunks(chunk.stop - chunk.start, PIECE):
                 own = piece(slice(chunk.start + rows.start, chunk.start + rows.stop))
-                factor = _upper(np.concatenate([factor, own]), nodes)
+                factor = upper(np.concatenate([factor, own]), nodes)
             return factor
 
-        factor = _upper(np.concatenate(chunk_map(on, len(self), CHUNK)), nodes)
+        factor = upper(np.concatenate(chunk_map(on, len(self), CHUNK)), nodes)
         return factor[:, :nodes], factor[:, nodes:]
 
 
-def _upper(matrix: Floats, nodes: int) -> Floats:
+def upper(matrix: Floats, nodes: int) -> Floats:
     """The nodes' part of the triangular factor; below it is error that no readout removes."""
     return np.linalg.qr(matrix, mode="r")[:nodes]

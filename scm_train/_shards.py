@@ -12,23 +12,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train._mechanism import Mechanism, NoMechanism
+from scm_train._rest import PIECE, upper
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
 from scm_train.chunks import row_chunks
 from scm_train.encoders import Encoder
 from scm_train.inputs import CHUNK, LayerInputs, NodeInputs, Rows, first_inputs
+from scm_train.machine import HiddenLayers, Layer
 from scm_train.nodes import NodeStore
 from scm_train.scaling import to_unit
 
-__all__ = ["Frame", "Node", "Shard"]
+__all__ = ["HELD", "REST", "TRAINING", "Frame", "Node", "Shard"]
 
 Floats = NDArray[np.float64]
+#: What a row is for: nodes and readout, validation, or the readout alone.
+TRAINING, HELD, REST = 0, 1, 2
 #: Rows on which candidates are evaluated at a time.
 CANDIDATE_ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What all shards must agree in: ranges of inputs and targets, the encoder, the classes."""
+    """What all shards must agree in: ranges, the encoder, the mechanism, the classes."""
 
     low: Floats
     high: Floats
@@ -36,12 +41,19 @@ class Frame:
     target_max: Floats
     encoder: Encoder
     classes: NDArray | None = None
+    mechanism: Mechanism = field(default_factory=NoMechanism)
 
-    def targets(self, y: NDArray) -> Floats:
-        """Targets (n, m), normalised."""
+    def targets(self, rows: Rows, y: NDArray) -> Floats:
+        """Targets (n, m), normalised and less the mechanism."""
+        span = (self.target_min, self.target_max)
         if self.classes is not None:
-            return (y[:, None] == self.classes[None]).astype(np.float64)
-        return to_unit(y.reshape(len(y), -1), self.target_min, self.target_max)
+            left = (y[:, None] == self.classes[None]).astype(np.float64)
+        else:
+            left = to_unit(y.reshape(len(y), len(self.target_min)), *span)
+        if self.mechanism.kind != "none":
+            for chunk in row_chunks(len(rows), CHUNK):
+                left[chunk] -= self.mechanism.values(rows.x[chunk], rows.seen(chunk), *span)
+        return left
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +109,37 @@ class _Side:
         return np.einsum("iq,iq->q", self.residual, self.residual)
 
 
+@dataclass(eq=False)
+class _Rest:
+    """Rows of a shard that only the readout sees."""
+
+    targets: Floats
+    seen: NDArray
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
 class Shard:
     """The rows of one chunk; made on the worker that has them, and used there."""
 
-    def __init__(self, x: NDArray, y: NDArray, held: NDArray[np.bool_] | None, frame: Frame):
-        kept = np.ones(len(x), dtype=bool) if held is None else ~held
-        self.sides = [_side(x[kept], y[kept], frame), _side(x[~kept], y[~kept], frame)]
+    def __init__(
+        self, x: NDArray, y: NDArray, roles: NDArray[np.uint8] | None, role: int, frame: Frame
+    ):
+        """``roles`` says what each row is for; without it, all are for ``role``."""
+        if roles is None:
+            roles = np.full(len(x), role, dtype=np.uint8)
         self.encoder = frame.encoder
+        self.sides = [_side(x[roles == own], y[roles == own], frame) for own in (TRAINING, HELD)]
+        self.rest = _rest(x[roles == REST], y[roles == REST], frame)
 
-    def counts(self) -> tuple[int, int]:
-        return len(self.sides[0]), len(self.sides[1])
+    def catch_up(self, told: list[tuple[str, tuple[Any, ...]]]) -> None:
+        """Do what the other shards have been told to do."""
+        for method, arguments in told:
+            getattr(self, method)(*arguments)
+
+    def counts(self) -> tuple[int, int, int]:
+        return len(self.sides[0]), len(self.sides[1]), len(self.rest)
 
     def means(self) -> tuple[Floats, Floats]:
         """Sums of the training inputs and targets."""
@@ -135,6 +168,8 @@ class Shard:
             # From here on the coded form is all that is needed.
             side.seen = None
             side.residual = side.targets.copy()
+        for rows in row_chunks(len(self.rest), CHUNK):
+            self.rest.targets[rows] -= self._seen(self.rest, rows) @ weights + intercept
         return self._energies()
 
     def open_layer(self, activation: str) -> None:
@@ -221,6 +256,16 @@ class Shard:
         q, r = np.linalg.qr(side.hidden(slice(0, len(side))))
         return r, q.T @ side.targets
 
+    def rest_system(self, layers: tuple[Layer, ...]) -> tuple[Floats, Floats]:
+        """What :meth:`scm_train._rest.RestOfRows.system` gives, of this shard's rows."""
+        hidden, nodes = HiddenLayers(self.encoder, layers), sum(one.nodes for one in layers)
+        factor = np.empty((0, nodes + self.rest.targets.shape[1]))
+        for rows in row_chunks(len(self.rest), PIECE):
+            h = np.concatenate(list(hidden.outputs(self._seen(self.rest, rows))), axis=1)
+            own = np.concatenate([h, self.rest.targets[rows]], axis=1)
+            factor = upper(np.concatenate([factor, own]), nodes)
+        return factor[:, :nodes], factor[:, nodes:]
+
     def square_errors(self, side: int, readouts: Floats) -> Floats:
         """The sum of squares that each of several readouts leaves on one side."""
         found, one = np.zeros(len(readouts)), self.sides[side]
@@ -232,7 +277,7 @@ class Shard:
     def _energies(self) -> list[Floats]:
         return [side.energy() for side in self.sides]
 
-    def _seen(self, side: _Side, rows: slice) -> Floats:
+    def _seen(self, side: _Side | _Rest, rows: slice) -> Floats:
         """Inputs as the linear part sees them."""
         assert side.seen is not None
         if self.encoder.input_bits is None:
@@ -242,10 +287,20 @@ class Shard:
 
 def _side(x: NDArray, y: NDArray, frame: Frame) -> _Side:
     rows = Rows(x, frame.low, frame.high, frame.encoder)
-    unit = rows.unit(slice(0, len(x)))
-    bits = frame.encoder.input_bits
-    seen: Any = unit if bits is None else frame.encoder.codes(unit).astype(_smallest(bits))
-    return _Side(first_inputs(rows), frame.targets(y), seen)
+    return _Side(first_inputs(rows), frame.targets(rows, y), _compact(rows))
+
+
+def _rest(x: NDArray, y: NDArray, frame: Frame) -> _Rest:
+    rows = Rows(x, frame.low, frame.high, frame.encoder)
+    return _Rest(frame.targets(rows, y), _compact(rows))
+
+
+def _compact(rows: Rows) -> NDArray:
+    """The inputs, as codes where the machine sees no more than those."""
+    unit = rows.unit(slice(0, len(rows)))
+    assert rows.encoder is not None
+    bits = rows.encoder.input_bits
+    return unit if bits is None else rows.encoder.codes(unit).astype(_smallest(bits))
 
 
 def _smallest(bits: int) -> type:

@@ -7,22 +7,30 @@ the same but for the order in which sums are added.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from scm_train._cluster import Cluster
+from scm_train._cluster import Cluster, Division
+from scm_train._mechanism import (
+    CHECKED_ROWS,
+    External,
+    Mechanism,
+    NoMechanism,
+    as_mechanism,
+    call_mechanism,
+)
 from scm_train._parameters import Algorithm, draw_of, input_bits_of, settings_of
-from scm_train._remote import RemoteGrowth, RemoteSearch
+from scm_train._remote import RemoteGrowth, RemoteRest, RemoteSearch
 from scm_train._shards import Floats, Frame
-from scm_train._training import ENCODER_ROWS, Task, _info, _machine
+from scm_train._training import ENCODER_ROWS, Task, _check_span, _info, _machine
 from scm_train.draws import Draws
 from scm_train.encoders import Encoder, fit_encoder, parse_encoder
 from scm_train.engine import Fitted, Settings
 from scm_train.errors import DataError, ParameterError
 from scm_train.history import History
 from scm_train.machine import Machine
-from scm_train.mechanisms import as_mechanism
 from scm_train.progress import progress_bar
 from scm_train.scaling import to_unit
 
@@ -39,38 +47,36 @@ def train_distributed(
     parameters: dict[str, Any],
     x: Any,
     y: Any,
+    eval_set: tuple[Any, Any] | None,
     feature_names: tuple[str, ...],
     classifier: bool,
     random: np.random.RandomState,
 ) -> tuple[Machine, History]:
-    """Train on Dask arrays (n, d) and (n,) or (n, m); see :func:`scm_train._training`."""
-    for name in ("mechanism", "search_rows"):
-        if parameters.get(name) is not None:
-            raise ParameterError(
-                f"{name} must be None on Dask arrays, not {parameters[name]!r}; train on arrays "
-                "in memory to use it"
-            )
+    """Train on Dask arrays (n, d) and (n,) or (n, m); see :func:`scm_train._training`.
+
+    ``eval_set`` may be of Dask arrays too, or of arrays in memory.
+    """
     client = _client()
     x, y = _by_rows(x, y)
     seed = int(random.randint(np.iinfo(np.int32).max))
-    settings = settings_of(algorithm, parameters, refit=True)
+    settings = settings_of(algorithm, parameters, refit=eval_set is None)
     rng = np.random.default_rng(seed)
-    frame = _frame(x, y, parameters, classifier)
-    needed = settings.early_stopping or settings.ridge == "auto"
+    frame = _frame(x, y, parameters, classifier, feature_names)
+    if eval_set is not None:
+        eval_set = _evaluation(eval_set, x, y, frame)
+    needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")
     fraction = parameters["validation_fraction"] if needed else 0
-    cluster = Cluster(client, x, y, frame, fraction, rng)
+    division = Division(fraction, parameters["search_rows"])
+    cluster = Cluster(client, x, y, eval_set, frame, division, rng)
     history = History()
     search = RemoteSearch(settings.search, Draws(draw_of(algorithm, parameters), rng), history)
     limit = None if None in settings.max_nodes else sum(n or 0 for n in settings.max_nodes)
     with progress_bar(parameters["verbose"], limit) as report:
         fitted = _train(cluster, settings, search, history, report)
     info = _info(parameters, seed, fitted, history)
-    task = _task(x, y, frame, feature_names)
-    span = (frame.low, frame.high)
-    none = as_mechanism(None).bind(
-        np.empty((0, x.shape[1])), *span, task.target_min, task.target_max, frame.encoder
-    )
-    return _machine(algorithm, task, fitted, frame.encoder, none, span, info, history), history
+    task, span = _task(y, frame, feature_names), (frame.low, frame.high)
+    machine = _machine(algorithm, task, fitted, frame.encoder, frame.mechanism, span, info, history)
+    return machine, history
 
 
 def _client() -> Any:
@@ -106,7 +112,74 @@ def _by_rows(x: Any, y: Any) -> tuple[Any, Any]:
     return x, y.rechunk(rows if y.ndim == 1 else rows | {1: -1})
 
 
-def _frame(x: Any, y: Any, parameters: dict[str, Any], classifier: bool) -> Frame:
+def _evaluation(eval_set: tuple[Any, Any], x: Any, y: Any, frame: Frame) -> tuple[Any, Any]:
+    """Rows to validate on, as Dask arrays that go with those of training."""
+    import dask.array as da
+
+    if not isinstance(eval_set, tuple | list) or len(eval_set) != 2:
+        raise ParameterError("eval_set must be a pair of inputs and targets; pass (X, y)")
+    own = [one if is_distributed(one) else da.from_array(np.asarray(one)) for one in eval_set]
+    held_x, held_y = _by_rows(*own)
+    if held_x.shape[1] != x.shape[1] or held_y.shape[1:] != y.shape[1:]:
+        raise DataError(
+            f"eval_set must have the columns of training, {x.shape[1:]} and {y.shape[1:]}, not "
+            f"{held_x.shape[1:]} and {held_y.shape[1:]}"
+        )
+    if not da.isfinite(held_x).all().compute():
+        raise DataError("inputs of eval_set must be finite, not NaN or infinite; drop those rows")
+    if frame.classes is None:
+        if not da.isfinite(held_y).all().compute():
+            raise DataError("targets of eval_set must be finite, not NaN; drop those rows")
+        return held_x, held_y
+    unknown = set(da.unique(held_y).compute().tolist()) - set(frame.classes.tolist())
+    if unknown:
+        raise DataError(
+            f"labels of eval_set must be among those of training, not {sorted(unknown)[0]!r}"
+        )
+    return held_x, held_y
+
+
+def _mechanism(parameters: dict[str, Any], x: Any, frame: Frame) -> Mechanism:
+    """The mechanism, fitted to the rows that training in memory would fit it to."""
+    import dask
+
+    spec = as_mechanism(parameters["mechanism"])
+    span = (frame.target_min, frame.target_max)
+    if isinstance(spec, External):
+        parts = [
+            dask.delayed(_reach)(spec.function, chunk, *span) for chunk in x.to_delayed().ravel()
+        ]
+        reach = np.array(_computed(parts, spec.function))
+        return spec.reaching(np.stack([reach[:, 0].min(axis=0), reach[:, 1].max(axis=0)]))
+    rows = np.empty((0, x.shape[1]))
+    if not isinstance(spec, NoMechanism):
+        rows = x[:: -(-len(x) // CHECKED_ROWS)].compute()
+    return spec.bind(rows, frame.low, frame.high, *span, frame.encoder)
+
+
+def _computed(parts: list[Any], function: Any) -> Any:
+    import dask
+
+    try:
+        return dask.compute(*parts)
+    except RuntimeError as error:
+        if "deserializ" not in str(error):
+            raise
+        raise ParameterError(
+            f"mechanism must be a function that the workers can import, not {function!r}; put its "
+            "module where scheduler and workers find it"
+        ) from None
+
+
+def _reach(function: Any, x: Any, target_min: Floats, target_max: Floats) -> Floats:
+    """The least and the greatest values (2, m) of a mechanism on some rows."""
+    values = call_mechanism(function, x, target_min, target_max)
+    return np.stack([values.min(axis=0), values.max(axis=0)])
+
+
+def _frame(
+    x: Any, y: Any, parameters: dict[str, Any], classifier: bool, names: tuple[str, ...]
+) -> Frame:
     """One pass over the rows for their ranges, and another for quantile thresholds."""
     import dask
     import dask.array as da
@@ -117,15 +190,20 @@ def _frame(x: Any, y: Any, parameters: dict[str, Any], classifier: bool) -> Fram
     low, high = low.astype(np.float64), high.astype(np.float64)
     if not finite or not (classifier or rest[2]):
         raise DataError("inputs and targets must be finite, not NaN or infinite; drop those rows")
+    _check_span("inputs", low, high, names)
     encoder = _encoder(parameters, x, low, high)
     if classifier:
         classes = np.asarray(rest[0])
         if len(classes) < 2:
             raise DataError(f"labels must be of at least two classes, not of one {classes[0]!r}")
-        return Frame(low, high, np.zeros(len(classes)), np.ones(len(classes)), encoder, classes)
-    least, most = (np.atleast_1d(value).astype(np.float64) for value in rest[:2])
-    # A constant target has no range to scale by; any will do.
-    return Frame(low, high, least, np.where(most > least, most, least + 1), encoder)
+        ends = (np.zeros(len(classes)), np.ones(len(classes)))
+        frame = Frame(low, high, *ends, encoder, classes)
+    else:
+        least, most = (np.atleast_1d(value).astype(np.float64) for value in rest[:2])
+        # A constant target has no range to scale by; any will do.
+        any_will_do = least + np.maximum(1.0, np.spacing(np.abs(least)))
+        frame = Frame(low, high, least, np.where(most > least, most, any_will_do), encoder)
+    return replace(frame, mechanism=_mechanism(parameters, x, frame))
 
 
 def _encoder(parameters: dict[str, Any], x: Any, low: Floats, high: Floats) -> Encoder:
@@ -135,13 +213,15 @@ def _encoder(parameters: dict[str, Any], x: Any, low: Floats, high: Floats) -> E
     return fit_encoder(parameters["encoder"], sample, input_bits=input_bits_of(parameters))
 
 
-def _task(x: Any, y: Any, frame: Frame, feature_names: tuple[str, ...]) -> Task:
+def _task(y: Any, frame: Frame, feature_names: tuple[str, ...]) -> Task:
+    """The task, with the ranges in the place of the rows."""
     names = ("y",) if y.ndim == 1 else tuple(f"y{i}" for i in range(y.shape[1]))
     classes = None
     if frame.classes is not None:
         classes = tuple(frame.classes.tolist())
         names = tuple(map(str, classes))
-    return Task(x, y, frame.target_min, frame.target_max, feature_names, names, classes)
+    x, t = np.stack([frame.low, frame.high]), np.stack([frame.target_min, frame.target_max])
+    return Task(x, t, frame.target_min, frame.target_max, feature_names, names, classes)
 
 
 def _train(
@@ -156,6 +236,6 @@ def _train(
         if growth.finished or not growth.add_layer(number):
             break
     with history.phase("readout_update"):
-        readout = growth.solve(linear, None)
+        readout = growth.solve(linear, RemoteRest(cluster) if cluster.rest else None)
     train_rmse, validation_rmse = growth.errors(readout)
     return Fitted(growth.layers(), readout, linear, train_rmse, validation_rmse)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support import REPOSITORY
 
 PATIENCE = 60.0
 
@@ -47,7 +50,9 @@ def cluster(folder: Path, workers: int, *options: str) -> Iterator[Cluster]:
 def _started(*words: str | Path, cwd: Path) -> subprocess.Popen:
     argv = [sys.executable, "-m", "dask", *map(str, words)]
     quiet = subprocess.DEVNULL
-    return subprocess.Popen(argv, cwd=cwd, stdout=quiet, stderr=quiet)
+    # Functions of the tests travel by name.
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    return subprocess.Popen(argv, cwd=cwd, env=env, stdout=quiet, stderr=quiet)
 
 
 def _wait(ready, processes: list[subprocess.Popen]) -> None:

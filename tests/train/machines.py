@@ -19,6 +19,11 @@ def plant(X: NDArray) -> NDArray:
     return np.stack([X[:, 0] ** 2 - X[:, 1], np.sin(X[:, 1])], axis=1)
 
 
+def physics(X: NDArray) -> NDArray:
+    """A mechanism of one target on four raw inputs."""
+    return X[:, 0] ** 2 - 0.5 * X[:, 3]
+
+
 def inputs(n: int = 200, d: int = 3, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(size=(n, d))
 

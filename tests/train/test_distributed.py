@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -14,8 +16,11 @@ from distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scm_train import SCMClassifier, SCMRegressor, SCNRegressor
+from scm_train._cluster import Cluster
 from scm_train.errors import DataError, ParameterError
+from scm_train.mechanisms import Polynomial, Table
 from tests.cluster import cluster
+from tests.train.machines import physics
 
 FAST = {"max_nodes": 8, "candidates": 20, "random_state": 3}
 
@@ -69,6 +74,11 @@ CASES = {
     "quantiles": {"encoder": "thermometer:7:quantile"},
     "sigmoid": {"activation": "sigmoid", "encoder": "none"},
     "paper's criterion": {"criterion": "paper", "ridge": 0.0},
+    "mechanism outside": {"mechanism": physics},
+    "mechanism as a table": {"mechanism": Table(physics, inputs=(0, 3), points=9)},
+    "mechanism as a polynomial": {"mechanism": Polynomial(function=physics, degree=2)},
+    "some rows for the nodes": {"search_rows": 400, "layers": 2, "activation": ["sign", "step"]},
+    "no rows for validation": {"ridge": 0.0, "search_rows": 300, "input_bits": 6},
 }
 
 
@@ -81,6 +91,74 @@ def test_the_machine_is_that_of_one_machine(client, case: str) -> None:
     )
     assert_same(here, there)
     assert_allclose(here.predict(x), there.predict(x), rtol=1e-7)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["on the cluster", "in memory"])
+def test_rows_to_validate_on(client, there: bool) -> None:
+    x, y = plant()
+    held = (x[600:], y[600:])
+    options = FAST | {"stop_step": 2, "max_nodes": 20, "search_rows": 500, "mechanism": physics}
+    here = SCMRegressor(**options).fit(x[:600], y[:600], eval_set=held)
+    if there:
+        held = (da.from_array(held[0], chunks=(200, 3)), da.from_array(held[1], chunks=90))
+    elsewhere = SCMRegressor(**options).fit(
+        da.from_array(x[:600], chunks=(250, -1)), da.from_array(y[:600], chunks=300), eval_set=held
+    )
+    assert_same(here, elsewhere)
+
+
+def test_the_range_of_a_mechanism_outside_is_that_of_all_rows(client) -> None:
+    x, y = plant()
+    here = SCMRegressor(**FAST, mechanism=physics).fit(x, y)
+    there = SCMRegressor(**FAST, mechanism=physics).fit(
+        da.from_array(x, chunks=(100, -1)), da.from_array(y, chunks=300)
+    )
+    assert_array_equal(here.machine_.mechanism.range, there.machine_.mechanism.range)
+
+
+def test_workers_that_die_in_mid_fit(tmp_path: Path, monkeypatch) -> None:
+    """One after another, until one of three is left."""
+    doomed = {"moments": 3, "subtract": 9}
+    x, y = plant()
+    options = FAST | {"layers": 2, "activation": ["sign", "step"]}
+    with cluster(tmp_path, 3) as there, Client(there.address, set_as_default=True) as client:
+        client.wait_for_workers(3, timeout=60)
+        asked, ask = Counter(), Cluster.ask
+
+        def deadly(self: Cluster, method: str, *arguments: Any) -> list[Any]:
+            asked[method] += 1
+            if doomed.get(method) == asked[method]:
+                del doomed[method]
+                there.workers[len(doomed)].kill()
+            return ask(self, method, *arguments)
+
+        monkeypatch.setattr(Cluster, "ask", deadly)
+        remote = SCMRegressor(**options).fit(
+            da.from_array(x, chunks=(90, -1)), da.from_array(y, chunks=90)
+        )
+        assert not doomed and sum(worker.poll() is None for worker in there.workers) == 1
+    assert_same(SCMRegressor(**options).fit(x, y), remote)
+
+
+def test_rows_that_cannot_be_had_again_are_told(tmp_path: Path, monkeypatch) -> None:
+    x, y = plant(300)
+    with cluster(tmp_path, 2) as there, Client(there.address, set_as_default=True) as client:
+        client.wait_for_workers(2, timeout=60)
+        homes = list(client.scheduler_info()["workers"])
+        rows = [
+            da.from_delayed(client.scatter(part, workers=[home]), part.shape, part.dtype)
+            for part, home in zip((x[:150], x[150:]), homes, strict=True)
+        ]
+        ask = Cluster.ask
+
+        def deadly(self: Cluster, method: str, *arguments: Any) -> list[Any]:
+            if method == "commit":
+                there.workers[0].kill()
+            return ask(self, method, *arguments)
+
+        monkeypatch.setattr(Cluster, "ask", deadly)
+        with pytest.raises(DataError, match="must be in reach, not lost with a worker"):
+            SCMRegressor(**FAST).fit(da.concatenate(rows), da.from_array(y, chunks=150))
 
 
 def test_several_targets_and_no_linear_part(client) -> None:
@@ -103,13 +181,19 @@ def test_classifiers(client) -> None:
     assert_array_equal(here.predict(x), there.predict(x))
 
 
-def test_what_cannot_be_done_is_told(client) -> None:
+def test_what_cannot_be_done_is_told(client, monkeypatch) -> None:
     x, y = plant()
     rows, targets = da.from_array(x, chunks=(300, -1)), da.from_array(y, chunks=300)
-    with pytest.raises(ParameterError, match="mechanism must be None on Dask arrays"):
+    with pytest.raises(DataError, match=r"eval_set must have the columns of training, \(4,\)"):
+        SCMRegressor().fit(rows, targets, eval_set=(x[:, :3], y))
+    with pytest.raises(DataError, match="labels of eval_set must be among those of training"):
+        SCMClassifier().fit(rows, (targets > 2), eval_set=(x, np.full(len(y), 3)))
+    with pytest.raises(DataError, match=r"mechanism values must be of shape \(300,\)"):
         SCMRegressor(mechanism=np.sum).fit(rows, targets)
-    with pytest.raises(ParameterError, match="eval_set must be None on Dask arrays"):
-        SCMRegressor().fit(rows, targets, eval_set=(x, y))
+    monkeypatch.setattr(physics, "__module__", "elsewhere")
+    monkeypatch.setitem(sys.modules, "elsewhere", sys.modules["tests.train.machines"])
+    with pytest.raises(ParameterError, match="mechanism must be a function that the workers can"):
+        SCMRegressor(mechanism=physics).fit(rows, targets)
     with pytest.raises(DataError, match="targets must be a Dask array as the inputs are"):
         SCMRegressor().fit(rows, y)
     with pytest.raises(DataError, match="must have as many rows"):
