@@ -100,7 +100,7 @@ def measure(design: Design, rows: NDArray[np.int64], synthesis: bool) -> dict[st
         "lut": None if found is None else found.lut_sites,
         "ff": None if found is None else found.ff,
         "dsp": None if found is None else found.dsp,
-        "bram": None if found is None else found.bram36,
+        "bram": None if found is None else found.bram,
     }
 
 

@@ -77,7 +77,7 @@ def measure(design: Design, synthesis: bool = True) -> dict[str, Any]:
         "ff": None if found is None else found.ff,
         "carry4": None if found is None else found.carry4,
         "dsp": None if found is None else found.dsp,
-        "bram": None if found is None else found.bram36,
+        "bram": None if found is None else found.bram,
         "cycles": design.schedule.latency,
         "longest_stage_ns": round(max(design.schedule.stage_ns), 2),
     }

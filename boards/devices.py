@@ -11,13 +11,15 @@ from scm_hw.errors import OptionError
 
 @dataclass(frozen=True)
 class Device:
-    """The resources of one die as sold; `bram36` counts blocks of 36 Kbit."""
+    """The resources of one die as sold; `block` says what kind of block RAM `bram` counts."""
 
     name: str
     lut: int
     ff: int
     dsp: int
-    bram36: int
+    bram: int
+    family: str = "xc7"
+    block: str = "BRAM36"
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ _RESOURCES = {
 }
 
 DEVICES = {
-    name: Device(name, lut=lut, ff=2 * lut, dsp=dsp, bram36=bram)
+    name: Device(name, lut=lut, ff=2 * lut, dsp=dsp, bram=bram)
     for name, (lut, dsp, bram) in _RESOURCES.items()
 }
 

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from amaranth.vendor import XilinxPlatform
+from amaranth.build import TemplatedPlatform
 
-from scm_hw.boards.devices import Device, parse_part
-from scm_hw.boards.platforms import ArtyA735, ArtyA7100, CmodA735, NexysA7
+from scm_hw.boards import by_name
+from scm_hw.boards.devices import DEVICES, Device, parse_part
+from scm_hw.boards.other_devices import other_part
+from scm_hw.boards.platforms import (
+    ArtyA735,
+    ArtyA7100,
+    CmodA735,
+    IceBreaker,
+    NexysA7,
+    Ulx3s85,
+)
 from scm_hw.errors import OptionError
 
 # What a part without a board is taken to run at, unless told otherwise.
 DEFAULT_CLOCK_MHZ = 100.0
+# What the top that answers over the serial port takes besides the core, as Yosys counts it for
+# LUT4s; on the large parts of the 7 series it doesn't matter.
+UART_LUTS, UART_FFS, UART_BLOCKS = 1_500, 650, {"ecp5": 2, "ice40": 5, "lut4": 2}
 
 Light = tuple[str, int, str | None]
 """A resource, its number, and its subsignal where it has any."""
+Lights = tuple[Light | None, Light | None, Light | None]
 
 
 @dataclass(frozen=True)
 class Board:
     """A board, or a bare part: then `platform` is None and there is no board top.
 
-    `lights` are the alive, pass and fail lamps of the board top.
+    `lights` are the alive, pass (or busy) and fail lamps of the board top, as far as it has any.
+    `grade` names the delay model of a part that is not of the 7 series.
     """
 
     name: str
@@ -30,33 +44,66 @@ class Board:
     part: str
     device: Device
     clock_mhz: float
-    platform: type[XilinxPlatform] | None = None
-    lights: tuple[Light, Light, Light] | None = None
+    platform: type[TemplatedPlatform] | None = None
+    lights: Lights | None = None
     has_uart: bool = False
+    grade: str | None = None
+
+    @property
+    def family(self) -> str:
+        return self.device.family
+
+    @property
+    def room(self) -> Device:
+        """What the core may fill: on a small device the rest of the board top counts."""
+        if self.family == "xc7" or self.platform is None:
+            return self.device
+        device = self.device
+        return replace(
+            device,
+            lut=max(device.lut - UART_LUTS, 0),
+            ff=max(device.ff - UART_FFS, 0),
+            bram=max(device.bram - UART_BLOCKS[self.family], 0),
+        )
 
 
-_LEDS: tuple[Light, Light, Light] = (("led", 0, None), ("led", 1, None), ("led", 2, None))
+_LEDS: Lights = (("led", 0, None), ("led", 1, None), ("led", 2, None))
 
 
 def _board(
     name: str,
     description: str,
-    platform: type[XilinxPlatform],
-    lights: tuple[Light, Light, Light] = _LEDS,
+    platform: type[TemplatedPlatform],
+    lights: Lights = _LEDS,
 ) -> Board:
     """A board whose part, clock and resources are what its platform says."""
-    part = parse_part(f"{platform.device}{platform.package}-{platform.speed}")
     board = platform()
+    part, device, grade = _part_of(name, board)
     return Board(
         name=name,
         description=description,
-        part=part.name,
-        device=part.device,
+        part=part,
+        device=device,
         clock_mhz=float(board.default_clk_frequency) / 1e6,
         platform=platform,
         lights=lights,
         has_uart=("uart", 0) in board.resources,
+        grade=grade,
     )
+
+
+def _part_of(name: str, platform: TemplatedPlatform) -> tuple[str, Device, str | None]:
+    """Part, device and, for other families than the 7 series, delay model."""
+    if getattr(platform, "device", "").lower().rstrip("il") in DEVICES:
+        part = parse_part(f"{platform.device}{platform.package}-{platform.speed}")
+        return part.name, part.device, None
+    other = other_part(platform)
+    if other is None:
+        raise OptionError(
+            f"board must have a part of known size, not {name!r} with {platform.device!r}; choose "
+            "another, or name a 7-series part with --part"
+        )
+    return other.name, other.device, other.grade
 
 
 _BOARDS = {
@@ -64,12 +111,19 @@ _BOARDS = {
     for board in (
         _board("arty-a7", "Digilent Arty A7-100T", ArtyA7100),
         _board("arty-a7-35", "Digilent Arty A7-35T", ArtyA735),
-        _board("nexys-a7", "Digilent Nexys A7-100T (Nexys 4 DDR), the paper's part", NexysA7),
+        _board("nexys-a7", "Digilent Nexys A7-100T (4 DDR), the paper's part", NexysA7),
         _board(
             "cmod-a7-35",
             "Digilent Cmod A7-35T",
             CmodA735,
             lights=(("led", 0, None), ("led", 1, None), ("rgb_led", 0, "r")),
+        ),
+        _board("ulx3s-85f", "Radiona ULX3S with 85F, open tools", Ulx3s85),
+        _board(
+            "icebreaker",
+            "1BitSquared iCEBreaker, open tools",
+            IceBreaker,
+            lights=(("led_g", 0, None), None, ("led_r", 0, None)),
         ),
     )
 }
@@ -81,13 +135,63 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Board:
-    """The board of that name."""
-    board = _BOARDS.get(name.lower())
-    if board is None:
-        close = difflib.get_close_matches(name.lower(), _BOARDS, n=1, cutoff=0.5)
-        advice = f"did you mean {close[0]!r}?" if close else "or name a part with --part"
-        raise OptionError(f"board must be one of {', '.join(_BOARDS)}, not {name!r}; {advice}")
-    return board
+    """The board of that name, or any board with a UART of amaranth-boards."""
+    wanted = by_name.plain(name)
+    listed = next((b for b in _BOARDS.values() if by_name.plain(b.name) == wanted), None)
+    if listed is not None:
+        return listed
+    found = by_name.matching(name)
+    if not found:
+        raise OptionError(
+            f"board must be one of {', '.join(_BOARDS)} or a board of amaranth-boards with a UART, "
+            f"not {name!r}; {_advice(name)}"
+        )
+    usable = [platform for platform in found if by_name.has_uart(platform)]
+    if not usable:
+        raise OptionError(
+            f"board must have a UART and a clock in amaranth-boards, not {name!r}, which has none; "
+            f"{_advice(name)}"
+        )
+    if len(usable) > 1:
+        choice = ", ".join(by_name.name_of(platform) for platform in usable)
+        raise OptionError(f"board must be one of {choice}, not just {name!r}; name one of them")
+    return _from_platform(usable[0])
+
+
+def _advice(name: str) -> str:
+    """The name of our list that is near that one, or up to three of the others."""
+    wanted = name.lower()
+    close = difflib.get_close_matches(wanted, _BOARDS, n=1, cutoff=0.7)
+    if not close and wanted:
+        classes = [p for found in by_name.platforms().values() for p in found]
+        others = [by_name.name_of(p) for p in classes if by_name.has_uart(p)]
+        close = [other for other in others if other.startswith(wanted)]
+        close += difflib.get_close_matches(wanted, others, n=3, cutoff=0.6)
+    if not close:
+        return "or name a part with --part"
+    return f"did you mean {' or '.join(map(repr, dict.fromkeys(close[:3])))}?"
+
+
+def _from_platform(platform: type[TemplatedPlatform]) -> Board:
+    """A board as its file has it; one that we list stands for the file it is made from."""
+    for board in _BOARDS.values():
+        if board.platform is not None and issubclass(board.platform, platform):
+            return board
+    name = by_name.name_of(platform)
+    return _board(name, f"{platform.__name__} of amaranth-boards", platform, _lights(platform))
+
+
+def _lights(platform: type[TemplatedPlatform]) -> Lights:
+    """Plain lamps, or the colours of one; with two lamps, alive and fail."""
+    resources = platform().resources
+    leds: list[Light] = [("led", n, None) for n in range(3) if ("led", n) in resources]
+    if len(leds) == 3:
+        return leds[0], leds[1], leds[2]
+    if leds:
+        return leds[0], None, leds[1] if len(leds) > 1 else None
+    if ("rgb_led", 0) in resources:
+        return ("rgb_led", 0, "g"), ("rgb_led", 0, "b"), ("rgb_led", 0, "r")
+    return None, None, None
 
 
 def by_part(part: str, clock_mhz: float = DEFAULT_CLOCK_MHZ) -> Board:

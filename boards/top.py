@@ -115,13 +115,17 @@ def half_second(board: Board) -> int:
 
 
 def light_lamps(m: Module, platform: Any, board: Board, states: Sequence[Value]) -> None:
-    """The board's three lamps, by what each shows; other colours of a lamp stay dark."""
+    """The board's lamps, by what each shows; other colours of a lamp stay dark."""
     assert board.lights is not None
-    for number, (state, light) in enumerate(zip(states, board.lights, strict=True)):
-        resource, index, colour = light
+    shown: dict[tuple[str, int], dict[str, Value]] = {}
+    for state, light in zip(states, board.lights, strict=True):
+        if light is not None:
+            resource, index, colour = light
+            shown.setdefault((resource, index), {})[colour or ""] = state
+    for number, ((resource, index), colours) in enumerate(shown.items()):
         lamp = platform.request(resource, index, dir="-")
-        ports = {"": lamp} if colour is None else {c: getattr(lamp, c) for c in "rgb"}
+        ports = {"": lamp} if "" in colours else {c: getattr(lamp, c) for c in "rgb"}
         for part, port in ports.items():
             m.submodules[f"lamp{number}{part}"] = buffer = io.Buffer("o", port)
-            if part == (colour or ""):
-                m.d.comb += buffer.o.eq(state)
+            if part in colours:
+                m.d.comb += buffer.o.eq(colours[part])

@@ -82,7 +82,7 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
             "lut": found.lut_sites,
             "ff": found.ff,
             "dsp": found.dsp,
-            "bram": found.bram36,
+            "bram": found.bram,
             "seconds": _since(start),
         }
     )
@@ -160,7 +160,7 @@ def _hardware(design: Design) -> dict[str, Any]:
         "lut": cost.lut,
         "ff": cost.ff,
         "dsp": cost.dsp,
-        "bram": cost.bram36,
+        "bram": cost.bram,
         "latency_cycles": plan.latency,
         "latency_ns": plan.latency * plan.period_ns,
         "initiation_interval": plan.initiation_interval,

@@ -24,6 +24,7 @@ from scm_hw.emit import (
     formats_files,
     interface_files,
     out_of_context_files,
+    synthesis_family,
     testbench_files,
     uart_files,
 )
@@ -31,6 +32,7 @@ from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
 from scm_hw.fold import USABLE_SHARE
 from scm_hw.folders import replacing, write_files
 from scm_hw.identity import describe, identity
+from scm_hw.implement import Implementation, implement, require_tools
 from scm_hw.load import read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
@@ -55,6 +57,7 @@ class BuildOptions:
     simulators: tuple[str, ...] = SIMULATORS
     synthesis: bool = True
     gate_sim: bool = False
+    bitstream: bool = True
 
     def __post_init__(self) -> None:
         if self.gate_sim and not (self.simulators and self.synthesis):
@@ -121,8 +124,10 @@ def build(
     tell("compiling")
     design = load_design(path, board, options or Options())
     name = build_name(path, design, how.name)
+    if _wants_bitstream(design, how):
+        require_tools(design.toolchain)
     target = how.out if how.out is not None else DEFAULT_OUT / name
-    fits(_estimated(design), board.device, USABLE_SHARE)
+    fits(_estimated(design), board.room, USABLE_SHARE)
     own = read_csv(design.model, how.data) if how.data else None
     rows = check_rows(design, own or design.model.evaluation)
     with (
@@ -131,12 +136,13 @@ def build(
     ):
         workdir = Path(scratch)
         tell("writing Verilog")
-        write_files(folder, _files(design, rows, name))
+        files = _files(design, rows, name)
+        write_files(folder, files)
         failure = Path(f"{os.path.realpath(target)}.failed")
         netlist = workdir / "netlist" / "netlist.v" if how.gate_sim else None
         with (
             _keeping_logs(workdir, failure),
-            _synthesis(design, how.synthesis, netlist) as synthesis,
+            _synthesis(design, how, files, netlist) as (synthesis, implementation),
         ):
             simulations = prove(design, rows, how.simulators, workdir, failure, tell)
             if how.simulators:
@@ -144,10 +150,15 @@ def build(
                 prove_interface(folder, design, rows, how.simulators, workdir, tell)
             tell("synthesising with Yosys")
             resources = synthesis()
+            if _wants_bitstream(design, how):
+                tell("placing and routing")
+            routed = implementation()
             if netlist is not None:
                 checked = prove_netlist(design, rows, netlist, netlist.parent, failure, tell)
                 simulations.append(checked)
-        report = make_report(name, design, rows, simulations, resources)
+        report = make_report(name, design, rows, simulations, resources, routed)
+        if routed is not None:
+            _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))
     shutil.rmtree(failure, ignore_errors=True)
     return Build(target, report)
@@ -170,34 +181,59 @@ def _keeping_logs(workdir: Path, keep: Path) -> Iterator[None]:
 
 def _estimated(design: Design) -> Resources:
     cost = design.estimate
-    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp, bram36=cost.bram36)
+    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp, bram=cost.bram)
+
+
+def _wants_bitstream(design: Design, how: BuildOptions) -> bool:
+    return how.bitstream and how.synthesis and design.toolchain is not None
+
+
+def _write_bitstream(folder: Path, design: Design, routed: Implementation) -> None:
+    assert design.toolchain is not None
+    try:
+        (folder / design.toolchain.bitstream).write_bytes(routed.bitstream)
+    except OSError as error:
+        raise OptionError(
+            f"bitstream can't be written to {folder.parent} ({error.strerror}); make room or "
+            "choose another folder with --out"
+        ) from None
+
+
+Synthesised = Callable[[], Resources | None]
+Implemented = Callable[[], Implementation | None]
 
 
 @contextmanager
 def _synthesis(
-    design: Design, wanted: bool, netlist: Path | None
-) -> Iterator[Callable[[], Resources | None]]:
-    """Synthesis beside the simulations; yields what waits for its result."""
-    if not wanted:
-        yield lambda: None
-        return
+    design: Design, how: BuildOptions, files: dict[str, str], netlist: Path | None
+) -> Iterator[tuple[Synthesised, Implemented]]:
+    """Synthesis, place and route beside the simulations; yields what waits for their results."""
+    family = synthesis_family(design.board)
     if netlist is not None:
         netlist.parent.mkdir()
 
-    def synthesised() -> Resources:
-        return synthesise({f"{CORE}.v": design.verilog}, CORE, netlist=netlist)
+    def synthesised() -> Resources | None:
+        if not how.synthesis or family is None:
+            return None
+        found = synthesise({f"{CORE}.v": design.verilog}, CORE, family, netlist=netlist)
+        fits(found, design.board.room)
+        return found
 
-    def result() -> Resources:
-        resources = pending.result()
-        fits(resources, design.board.device)
-        return resources
+    def implemented() -> Implementation | None:
+        if not _wants_bitstream(design, how):
+            return None
+        # The core alone may be too large already; that is told first, and told better.
+        core.result()
+        return implement(design.toolchain, files, design.board.clock_mhz)
 
     with ThreadPoolExecutor(max_workers=1) as pool:
-        pending = pool.submit(synthesised)
+        core = pool.submit(synthesised)
+        whole = pool.submit(implemented)
         try:
-            yield result
+            yield core.result, whole.result
         except BaseException:
-            # The pool waits for its thread, and the thread for Yosys.
+            # The pool waits for its thread, and the thread for the program it runs.
+            whole.cancel()
             kill_all()
             raise
 
@@ -209,12 +245,13 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     files |= testbench_files(vectors, plan.latency, plan.initiation_interval)
     files |= formats_files(describe(design, name), design.digest, plan.latency)
     files |= interface_files(design.options.interface, design.ports, design.digest, design.board)
-    if design.board.platform is None:
-        return files | out_of_context_files(design.board)
+    board, tools = design.board, design.options.toolchain
+    if board.platform is None:
+        return files | (out_of_context_files(board) if board.family == "xc7" else {})
     if design.options.top == "self-test":
-        return files | board_files(design.board, design.verilog, vectors)
+        return files | board_files(board, design.verilog, vectors, tools)
     hello, description = identity(design, name)
-    return files | uart_files(design.board, design.verilog, hello, description)
+    return files | uart_files(board, design.verilog, hello, description, tools)
 
 
 def _report_files(report: dict[str, Any], design: Design, rows: CheckRows) -> dict[str, str]:

@@ -182,7 +182,8 @@ def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None
         )
     tell("linting")
     lint([folder / f"{CORE}.v"], CORE)
-    if (folder / "scm_top.v").exists():
+    # The primitives of other families than these are not ours to know.
+    if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
         lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
 
 

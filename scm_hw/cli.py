@@ -18,7 +18,7 @@ from scm_hw.cli_board import add_baud, add_board_commands
 from scm_hw.cli_units import add_units, input_formats
 from scm_hw.console import Progress, show_boards, show_build, show_comparison, show_steps
 from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
-from scm_hw.emit import INTERFACES
+from scm_hw.emit import INTERFACES, TOOLCHAINS
 from scm_hw.errors import OptionError
 from scm_hw.explain import explain
 from scm_hw.folders import write_file
@@ -62,7 +62,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="the model file, as scm_train writes it")
-    parser.add_argument("--board", help=f"one of {', '.join(boards.names())} (default arty-a7)")
+    parser.add_argument(
+        "--board",
+        help=f"one of {', '.join(boards.names())} (default arty-a7), or any board of "
+        "amaranth-boards with a UART, by its module or class",
+    )
     parser.add_argument("--part", help="another 7-series part, without a board top")
     parser.add_argument(
         "--clock",
@@ -131,6 +135,16 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-sim", action="store_true", help="leave the simulations out")
     parser.add_argument("--no-synth", action="store_true", help="leave synthesis out")
     parser.add_argument(
+        "--toolchain",
+        choices=TOOLCHAINS,
+        default="auto",
+        help="auto (default): open tools for ECP5 and iCE40, Vivado scripts for the 7 series; "
+        "xray: nextpnr-xilinx for the 7 series, where it is installed",
+    )
+    parser.add_argument(
+        "--no-bitstream", action="store_true", help="leave place and route with open tools out"
+    )
+    parser.add_argument(
         "--gate-sim", action="store_true", help="simulate the synthesised netlist as well"
     )
     parser.add_argument("--explain", action="store_true", help="print what each pass did and saved")
@@ -184,6 +198,7 @@ def _options(args: argparse.Namespace) -> Options:
         interface=getattr(args, "interface", "stream"),
         top=getattr(args, "top", "uart"),
         baud=getattr(args, "baud", DEFAULT_BAUD),
+        toolchain=getattr(args, "toolchain", "auto"),
     )
 
 
@@ -195,6 +210,7 @@ def _build(args: argparse.Namespace) -> None:
         simulators=() if args.no_sim else parse_simulators(args.sim),
         synthesis=not args.no_synth,
         gate_sim=args.gate_sim,
+        bitstream=not args.no_bitstream,
     )
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)
@@ -290,7 +306,7 @@ def _boards(args: argparse.Namespace) -> None:
             "name": b.name,
             "part": b.part,
             "clock_mhz": b.clock_mhz,
-            **{k: getattr(b.device, k) for k in ("lut", "ff", "dsp", "bram36")},
+            **{k: getattr(b.device, k) for k in ("lut", "ff", "dsp", "bram", "block")},
         }
         for b in found
     ]

@@ -84,6 +84,7 @@ def show_build(build: Build) -> None:
 def summary_lines(report: dict[str, Any]) -> list[str]:
     """Accuracy, time, resources and checks, a line each."""
     lines = [_accuracy_line(report), _time_line(report), _resource_line(report)]
+    lines.append(_routed_line(report))
     for name, verdict in report["bit_exact"].items():
         lines.append(
             f"{name}: {verdict['vectors']:,} vectors, {verdict['mismatches']} mismatches, "
@@ -128,6 +129,19 @@ def _resource_line(report: dict[str, Any]) -> str:
     return f"{', '.join(parts)} ({used['source']})"
 
 
+def _routed_line(report: dict[str, Any]) -> str:
+    routed = report.get("implementation")
+    if routed is None:
+        return ""
+    cells = ", ".join(
+        f"{n['used']:,} {cell} of {n['available']:,}" for cell, n in routed["utilisation"].items()
+    )
+    return (
+        f"routed at {routed['fmax_mhz']:g} MHz, the board's clock is {routed['clock_mhz']:g} MHz "
+        f"({routed['toolchain']}): {cells}"
+    )
+
+
 def paper_table(report: dict[str, Any]) -> Table:
     table = Table(title="beside the paper's FPGA case (other, private data)", title_justify="left")
     for column in ("", "paper", "here"):
@@ -144,6 +158,9 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
         ("the core behind AXI4-Lite", "scm_axil.v"),
         ("vivado -mode batch -source package_ip.tcl", "package_ip.tcl"),
         ("the board top, around the core", "scm_top.v"),
+        ("the bitstream", "scm_top.bit"),
+        ("the bitstream", "scm_top.bin"),
+        ("makes the bitstream once more", "build.sh"),
         ("vivado -mode batch -source build.tcl", "build.tcl"),
         ("vivado -mode batch -source project.tcl, then open the project", "project.tcl"),
         ("self-checking test bench, with its vectors", "tb_scm_core.v"),
@@ -190,7 +207,7 @@ def show_boards(found: list[Board]) -> None:
     table = Table()
     for column in ("board", "part", "clock"):
         table.add_column(column)
-    for column in ("LUT", "FF", "DSP", "BRAM36"):
+    for column in ("LUT", "FF", "DSP", "BRAM"):
         table.add_column(column, justify="right")
     table.add_column("what it is")
     for board in found:
@@ -202,7 +219,7 @@ def show_boards(found: list[Board]) -> None:
             f"{device.lut:,}",
             f"{device.ff:,}",
             f"{device.dsp:,}",
-            f"{device.bram36:,}",
+            f"{device.bram:,} {device.block}",
             board.description,
         )
     _console().print(table)

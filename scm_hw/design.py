@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from numpy.typing import NDArray
 
 from scm_hw.boards import Board
-from scm_hw.emit import CorePorts
+from scm_hw.emit import CorePorts, Toolchain, toolchain_of
 from scm_hw.fold import (
     USABLE_SHARE,
     FoldedCore,
@@ -68,6 +69,7 @@ class Options:
     baud: int = DEFAULT_BAUD
     input_format: tuple[str, ...] = ()
     output_units: bool = False
+    toolchain: str = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Design:
 
     @property
     def grade(self) -> str:
-        return speed_grade(self.board.part)
+        return delay_model(self.board)
 
     @property
     def fold(self) -> FoldPlan | None:
@@ -150,9 +152,24 @@ class Design:
             "part": self.board.part,
             "clock_mhz": self.clock_mhz,
             "options": asdict(self.options),
-            "tools": {name: version(name) for name in TOOLS},
+            "tools": self.tools,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def toolchain(self) -> Toolchain | None:
+        """What makes its bitstream here; None where the vendor's tools do."""
+        return toolchain_of(self.board, self.options.toolchain)
+
+    @property
+    def tools(self) -> dict[str, str]:
+        """Versions of what decides the bytes of the design, as far as they are there."""
+        more = self.toolchain.packages if self.toolchain is not None else ()
+        found = {name: version(name) for name in TOOLS}
+        for name in more:
+            with suppress(PackageNotFoundError):
+                found[name] = version(name)
+        return found
 
     def probes(self, row: NDArray) -> list[Probe]:
         """What every signal inside the core should hold for one row of inputs."""
@@ -179,6 +196,11 @@ def speed_grade(part: str) -> str:
     return low_power if "L" in speed and low_power in GRADE_SCALE else speed[0]
 
 
+def delay_model(board: Board) -> str:
+    """The name of the board's delay model: its own, or that of the speed grade."""
+    return board.grade or speed_grade(board.part)
+
+
 def compile_model(
     model: Model, board: Board, options: Options | None = None, *, model_digest: str = ""
 ) -> Design:
@@ -202,7 +224,7 @@ def _shape(
     if plan is not None:
         return meaning, plan
     layout = _unrolled(meaning, board, options)
-    if options.fold == "auto" and foldable(model) and not within(layout.cost, board.device):
+    if options.fold == "auto" and foldable(model) and not within(layout.cost, board.room):
         return meaning, _fastest(model, fixed, meaning, board, options)
     return layout.program, layout.schedule
 
@@ -213,22 +235,22 @@ def _unrolled(meaning: Program, board: Board, options: Options) -> Layout:
     if options.tables == "block":
         return _laid_out(block_tables(program), board, options)
     layout = _laid_out(program, board, options)
-    if options.tables == "auto" and not within(layout.cost, board.device):
+    if options.tables == "auto" and not within(layout.cost, board.room):
         smaller = _laid_out(block_tables(program), board, options)
-        return smaller if within(smaller.cost, board.device) else layout
+        return smaller if within(smaller.cost, board.room) else layout
     return layout
 
 
 def usable_dsps(board: Board, options: Options) -> int:
     """How many DSP blocks constants may be multiplied in."""
-    return 0 if options.multipliers == "lut" else int(USABLE_SHARE * board.device.dsp)
+    return 0 if options.multipliers == "lut" else int(USABLE_SHARE * board.room.dsp)
 
 
 def _laid_out(program: Program, board: Board, options: Options) -> Layout:
     return lay_out(
         program,
         clock_mhz=options.clock_mhz or board.clock_mhz,
-        grade=speed_grade(board.part),
+        grade=delay_model(board),
         mode=options.pipeline,
         latency=options.latency,
         dsps=usable_dsps(board, options),
@@ -242,7 +264,7 @@ def _fold_first(
     if options.fold == "none":
         return None
     if options.fold == "auto":
-        if foldable(model) and surely_too_large(model, board.device):
+        if foldable(model) and surely_too_large(model, board.room):
             return _fastest(model, fixed, meaning, board, options)
         return None
     folds = parse_fold(options.fold, len(model.layers))
@@ -250,7 +272,7 @@ def _fold_first(
         fold_machine(model, fixed, meaning),
         folds,
         clock_mhz=options.clock_mhz or board.clock_mhz,
-        grade=speed_grade(board.part),
+        grade=delay_model(board),
         latency=options.latency,
     )
 
@@ -260,8 +282,8 @@ def _fastest(
 ) -> FoldPlan:
     return fastest_plan(
         fold_machine(model, fixed, meaning),
-        board.device,
+        board.room,
         clock_mhz=options.clock_mhz or board.clock_mhz,
-        grade=speed_grade(board.part),
+        grade=delay_model(board),
         latency=options.latency,
     )

@@ -12,41 +12,23 @@ from string import Template
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
-from scm_hw.boards.top import BoardTop
-from scm_hw.boards.uart_top import UartTop
 from scm_hw.emit.testbench import TESTBENCH
-from scm_hw.interface import VerilogCore
-from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
-from scm_hw.uart import Hello
-
-CORE = "scm_core"
-TOP = "scm_top"
+from scm_hw.emit.toolchains import CORE, TOP
+from scm_hw.sim.vectors import INPUTS, OUTPUTS
 
 _SLACK = 'puts "worst slack: [get_property SLACK [get_timing_paths -max_paths 1]] ns"'
 
 
-def board_files(board: Board, core_verilog: str, vectors: Vectors) -> dict[str, str]:
-    """A board top that tests the core with vectors, constraints and scripts, file name to text."""
-    core = VerilogCore(vectors.in_width, vectors.out_width)
-    return _platform_files(board, core_verilog, BoardTop(board, core, vectors))
-
-
-def uart_files(board: Board, core_verilog: str, hello: Hello, description: bytes) -> dict[str, str]:
-    """A board top that answers over the serial port, constraints and scripts."""
-    core = VerilogCore(hello.in_width, hello.out_width)
-    return _platform_files(board, core_verilog, UartTop(board, core, hello, description))
-
-
-def _platform_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[str, str]:
+def platform_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[str, str]:
     """The top around `scm_core.v`, and what the platform needs to build it."""
     assert board.platform is not None
     platform = board.platform()
     platform.add_file(f"{CORE}.v", core_verilog)
     plan = platform.build(top, name=TOP, do_build=False, emit_src=False, script_after_route=_SLACK)
     return {
-        f"{TOP}.v": _text(plan.files[f"{TOP}.v"]),
-        f"{TOP}.xdc": _text(plan.files[f"{TOP}.xdc"]),
-        "build.tcl": _text(plan.files[f"{TOP}.tcl"]),
+        f"{TOP}.v": text_of(plan.files[f"{TOP}.v"]),
+        f"{TOP}.xdc": text_of(plan.files[f"{TOP}.xdc"]),
+        "build.tcl": text_of(plan.files[f"{TOP}.tcl"]),
         "project.tcl": _project(board, TOP, [f"{CORE}.v", f"{TOP}.v"], f"{TOP}.xdc"),
     }
 
@@ -61,7 +43,7 @@ def out_of_context_files(board: Board) -> dict[str, str]:
     }
 
 
-def _text(content: str | bytes) -> str:
+def text_of(content: str | bytes) -> str:
     text = content.decode() if isinstance(content, bytes) else content
     return text.rstrip("\n") + "\n"
 

@@ -17,7 +17,7 @@ from scm_hw.boards import Device
 from scm_hw.fold.costs import pe_cost, rom_luts
 from scm_hw.fold.machine import Machine
 from scm_hw.fold.plan import BLOCK_DEPTH, Fold, FoldPlan
-from scm_hw.target.block_ram import SHAPES
+from scm_hw.target import TECHNOLOGIES, Technology
 
 Numbers = NDArray[np.int64]
 
@@ -59,6 +59,7 @@ class _Table:
     ff: Numbers
     # Lanes of the first layer are its own where it reads codes.
     apart: bool
+    tech: Technology
 
 
 def _table(machine: Machine, period_ns: float, grade: str) -> _Table:
@@ -81,6 +82,7 @@ def _table(machine: Machine, period_ns: float, grade: str) -> _Table:
         pe * np.array([each[s].lut for s in simd.tolist()]),
         pe * np.array([each[s].ff for s in simd.tolist()]),
         apart=layers[0].lane_bits > 1,
+        tech=TECHNOLOGIES[grade],
     )
 
 
@@ -129,9 +131,10 @@ def _with(
     lanes1 = np.where(depth1 > 0, table.lanes[first], 0)
     lanes2 = np.where(used, table.lanes[seconds], 0)
     lut = np.where(depth1 > 0, table.lut[first], 0) + np.where(used, table.lut[seconds], 0)
-    lut += _roms(lanes1, depth1) + _roms(lanes2, depth2)
-    blocks = (_blocks(lanes1, depth1) + _blocks(lanes2, depth2)) / 2
-    fits = (lut <= share * device.lut) & (blocks <= share * device.bram36)
+    tech = table.tech
+    lut += _roms(lanes1, depth1, tech) + _roms(lanes2, depth2, tech)
+    blocks = _blocks(lanes1, depth1, tech) + _blocks(lanes2, depth2, tech)
+    fits = (lut <= share * device.lut) & (blocks / tech.blocks_per_unit <= share * device.bram)
     fits &= lanes1 + lanes2 <= share * device.ff
     # Sharing all layers or none of them is a single fold, which comes by itself.
     fits &= alone | (used & (depth1 > 0))
@@ -139,12 +142,12 @@ def _with(
     return np.full(len(kept), first), seconds[kept], cycles[kept], (lanes1 + lanes2)[kept]
 
 
-def _roms(width: Numbers, depth: Numbers) -> Numbers:
-    return np.where(depth <= BLOCK_DEPTH, width * rom_luts(depth), 0)
+def _roms(width: Numbers, depth: Numbers, tech: Technology) -> Numbers:
+    return np.where(depth <= BLOCK_DEPTH, width * rom_luts(depth, tech), 0)
 
 
-def _blocks(width: Numbers, depth: Numbers) -> Numbers:
-    shapes = [_over(width, np.int64(w)) * _over(depth, np.int64(d)) for w, d in SHAPES]
+def _blocks(width: Numbers, depth: Numbers, tech: Technology) -> Numbers:
+    shapes = [_over(width, np.int64(w)) * _over(depth, np.int64(d)) for w, d in tech.blocks]
     return np.where(depth > BLOCK_DEPTH, np.min(shapes, axis=0), 0)
 
 

@@ -1,7 +1,8 @@
-"""What a folded core costs, in the cells that Yosys reports for xc7, without running it.
+"""What a folded core costs, in the cells that Yosys reports, without running it.
 
-Parts are counted as they are built: a LUT for each bit added, two for three lanes counted, one for
-four words selected from. Memories deeper than `BLOCK_DEPTH` are block RAM, others LUTs.
+Parts are counted as they are built: a LUT for each bit added, two LUT6s for three lanes counted
+(more LUT4s), a LUT6 for four words selected from, a LUT4 for two. Memories deeper than
+`BLOCK_DEPTH` are block RAM, others LUTs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from scm_hw.fold.machine import Machine, coefficient_bits
 from scm_hw.fold.plan import BLOCK_DEPTH, Bank, FoldPlan
 from scm_hw.fold.trees import COUNTED_BITS
 from scm_hw.schedule import Cost
-from scm_hw.target import DSP_WIDTHS, LUT_INPUTS, MIN_DSP_BITS, half_blocks
+from scm_hw.schedule.costs import comparison_luts
+from scm_hw.target import XC7, Technology, luts_per_bit
+from scm_hw.target.dsp import dsp_tiles
 
 CONTROL = Cost(lut=50, ff=50)
 # Two comparisons of so few bits share a LUT with what chooses between them.
@@ -24,18 +27,19 @@ WIDEST_STEPS = 20
 
 def estimate_fold(plan: FoldPlan) -> Cost:
     """The whole core."""
-    cost = CONTROL + _inputs(plan.machine) + _readout(plan) + _linear(plan.machine)
+    tech = plan.tech
+    cost = CONTROL + _inputs(plan.machine, tech) + _readout(plan) + _linear(plan.machine, tech)
     if plan.mechanism is not None:
         cost += plan.mechanism.cost
     for layers in plan.engines:
         cost += _engine(plan, layers)
     for bank in plan.banks:
-        cost += _logic_memory(bank)
-    return cost + Cost(bram36=sum(_half_blocks(bank) for bank in plan.banks) / 2)
+        cost += _logic_memory(bank, tech)
+    return cost + Cost(bram=sum(_block_rams(bank, tech) for bank in plan.banks))
 
 
 @lru_cache(maxsize=8)
-def _inputs(machine: Machine) -> Cost:
+def _inputs(machine: Machine, tech: Technology) -> Cost:
     """The registers of a sample, those bits that are read, and the encoder behind them."""
     encoder, held = machine.model.encoder, sum(reach.width for reach in machine.inputs)
     lut, coded = 0, sum(encoder.bits)
@@ -48,12 +52,12 @@ def _inputs(machine: Machine) -> Cost:
             for reach, bounds in zip(machine.inputs, encoder.thresholds, strict=False)
         ]
         every = [bits for of_feature in read for bits in of_feature]
-        lut += sum(-(-b // LUT_INPUTS) + b // 12 for b in every if b > ABSORBED_BITS)
+        lut += sum(comparison_luts(b, tech) for b in every if b > ABSORBED_BITS)
         lut += -(-sum(1 < b <= ABSORBED_BITS for b in every) // 2)
         coded = sum(max(of_feature, default=0) for of_feature in read)
         if encoder.kind != "thermometer":
             # The parities of the comparisons, and levels that are read off the code.
-            lut += -(-2 * len(every) // (LUT_INPUTS - 1))
+            lut += -(-2 * len(every) // (tech.lut_inputs - 1))
             coded += sum(n for n, t in zip(encoder.bits, encoder.thresholds, strict=True) if not t)
     alone = encoder.kind != "none" and machine.model.mechanism.kind == "none"
     return Cost(lut=lut, ff=coded if alone and not machine.linear_features else held)
@@ -63,7 +67,7 @@ def pe_cost(plan: FoldPlan, layers: list[int]) -> Cost:
     """One PE: the sum of a chunk, the accumulator and the comparison, and its signs."""
     fold, lane_bits = plan.folds[layers[0]], plan.machine.layers[layers[0]].lane_bits
     masked, sums = plan.masked(layers), plan.sum_bits(layers)
-    chunk = _chunk_sum(fold.simd, lane_bits, masked, plan.lane_tree(layers[0]).cuts)
+    chunk = _chunk_sum(fold.simd, lane_bits, masked, plan.lane_tree(layers[0]).cuts, plan.tech)
     # The accumulator has a LUT for each bit, the comparison one for nearly two.
     return chunk + Cost(lut=-(-8 * sums // 5), ff=sums + fold.simd * (1 + masked))
 
@@ -74,7 +78,11 @@ def _engine(plan: FoldPlan, layers: list[int]) -> Cost:
     each, width = pe_cost(plan, layers), fold.simd * plan.machine.layers[layers[0]].lane_bits
     groups = sum(plan.groups(k) for k in layers)
     steps = sum(plan.groups(k) * plan.chunks(k) for k in layers)
-    lut = fold.pe * each.lut + sum(_selection(plan.chunks(k), width) for k in layers) + groups
+    lut = (
+        fold.pe * each.lut
+        + sum(_selection(plan.chunks(k), width, plan.tech) for k in layers)
+        + groups
+    )
     # With few steps, PEs have the same signs for the same inputs and share their counts.
     alike = max(fold.pe - (1 << COUNTED_BITS * min(steps, WIDEST_STEPS)), 0)
     lut -= alike * 2 * (fold.simd // COUNTED_BITS) if width == fold.simd else 0
@@ -86,12 +94,15 @@ def _engine(plan: FoldPlan, layers: list[int]) -> Cost:
     return Cost(lut=lut, ff=ff + 2 * width + groups)
 
 
-def _chunk_sum(simd: int, lane_bits: int, masked: bool, cuts: frozenset[int]) -> Cost:
+def _chunk_sum(
+    simd: int, lane_bits: int, masked: bool, cuts: frozenset[int], tech: Technology
+) -> Cost:
     """The sum of one chunk, its registers included."""
     terms, width, lut, ff, level = simd, lane_bits, 0, 0, 0
     if lane_bits == 1:
         terms, width = simd // COUNTED_BITS + simd % COUNTED_BITS, min(simd, 2)
-        lut = 2 * (simd // COUNTED_BITS) + simd % COUNTED_BITS + (-(-simd // 2) if masked else 0)
+        each = 2 * luts_per_bit(2 * COUNTED_BITS, tech)
+        lut = each * (simd // COUNTED_BITS) + simd % COUNTED_BITS + (-(-simd // 2) if masked else 0)
     elif masked:
         lut = simd * lane_bits
     while terms > 1:
@@ -101,15 +112,18 @@ def _chunk_sum(simd: int, lane_bits: int, masked: bool, cuts: frozenset[int]) ->
     return Cost(lut=lut, ff=ff + width)
 
 
-def _selection(words: int, width: int) -> int:
-    """A LUT6 selects among four; choosing the chosen takes a third as many again."""
-    return width * -(-(words - 1) // 3)
+def _selection(words: int, width: int, tech: Technology) -> int:
+    """A LUT6 selects among four; choosing the chosen takes a third as many again.
+
+    A LUT4 selects between two.
+    """
+    return width * -(-(words - 1) // (3 if tech.lut_inputs == XC7.lut_inputs else 1))
 
 
 def _readout(plan: FoldPlan) -> Cost:
     machine, lanes = plan.machine, plan.readout_lanes
     width, scores = coefficient_bits(machine.readout), machine.score_widths
-    lut = _selection(plan.readout_steps, lanes)
+    lut = _selection(plan.readout_steps, lanes, plan.tech)
     ff = 2 * lanes
     # A single word is cleared by its register; more are added in pairs.
     added = lanes * width + (lanes // 2 - 1) * (width + 2) if lanes > 1 else 0
@@ -120,12 +134,12 @@ def _readout(plan: FoldPlan) -> Cost:
         lut += added + score * (1 + bool(plan.beside) + external)
         ff += 2 * score + lanes * width + cut_words
     if machine.model.is_classifier:
-        lut += _selection(len(scores) - 1, scores[0]) + 2 * scores[0]
+        lut += _selection(len(scores) - 1, scores[0], plan.tech) + 2 * scores[0]
         ff += 2 * scores[0]
     return Cost(lut=lut, ff=ff)
 
 
-def _linear(machine: Machine) -> Cost:
+def _linear(machine: Machine, tech: Technology) -> Cost:
     """A multiplier for every output, and the choice of a feature."""
     features = machine.linear_features
     if not features:
@@ -133,22 +147,22 @@ def _linear(machine: Machine) -> Cost:
     code = max(machine.inputs[i].width for i in features)
     short, long = sorted((code, coefficient_bits(machine.fixed.linear)))
     outputs = machine.model.outputs
-    selection = Cost(lut=_selection(len(features), code), ff=2 * code)
+    selection = Cost(lut=_selection(len(features), code, tech), ff=2 * code)
     for wanted in (machine.model.codes[i] for i in features):
         ends = (wanted.low > 0) + (wanted.high < (1 << wanted.bits) - 1)
-        selection += Cost(lut=ends * -(-wanted.bits // LUT_INPUTS), ff=wanted.bits * (ends > 0))
+        selection += Cost(lut=ends * -(-wanted.bits // tech.lut_inputs), ff=wanted.bits * (ends > 0))
         selection += Cost(lut=wanted.bits * (ends > 0))
-    if short * long < MIN_DSP_BITS:
+    tiles = dsp_tiles(short, long, tech)
+    if not tiles:
         return selection + Cost(lut=outputs * short * long)
-    tiles = -(-short // (DSP_WIDTHS[0] - 1)) * -(-long // (DSP_WIDTHS[1] - 1))
     return selection + Cost(dsp=outputs * tiles)
 
 
-def _logic_memory(bank: Bank) -> Cost:
+def _logic_memory(bank: Bank, tech: Technology) -> Cost:
     if bank.depth > BLOCK_DEPTH:
         return Cost()
     columns = _columns(bank.width, bank.depth)
-    return Cost(lut=columns * rom_luts(bank.depth) if bank.depth > 2 else 0, ff=columns)
+    return Cost(lut=columns * rom_luts(bank.depth, tech) if bank.depth > 2 else 0, ff=columns)
 
 
 def _columns(width: int, depth: int) -> int:
@@ -156,13 +170,20 @@ def _columns(width: int, depth: int) -> int:
     return min(width, (1 << min(depth, WIDEST_STEPS)) - 2) if depth > 1 else 0
 
 
-def rom_luts(depth: Any) -> Any:
-    """LUTs for each bit of a word: Yosys makes LUT5s, with multiplexers of four behind them."""
-    blocks = -(-depth // 32)
-    return blocks + -(-(blocks - 1) // 3)
+def rom_luts(depth: Any, tech: Technology = XC7) -> Any:
+    """LUTs for each bit of a word.
+
+    On the 7 series Yosys makes LUT5s, with multiplexers of four behind them. LUT4s have
+    multiplexers of two behind them, or none to pay for.
+    """
+    if tech.lut_inputs == XC7.lut_inputs:
+        blocks = -(-depth // 32)
+        return blocks + -(-(blocks - 1) // 3)
+    blocks = -(-depth // 16)
+    return blocks if tech.wide_luts else 2 * blocks - 1
 
 
-def _half_blocks(bank: Bank) -> int:
+def _block_rams(bank: Bank, tech: Technology) -> float:
     if bank.depth <= BLOCK_DEPTH:
-        return 0
-    return half_blocks(bank.width, bank.depth)
+        return 0.0
+    return tech.block_rams(bank.width, bank.depth)

@@ -21,11 +21,10 @@ from functools import cached_property, lru_cache
 
 from scm_hw.errors import OptionError
 from scm_hw.fold.machine import Machine, coefficient_bits
-from scm_hw.fold.trees import LEVEL, AdderTree, counting_tree, selecting_tree
+from scm_hw.fold.trees import AdderTree, counting_tree, selecting_tree
 from scm_hw.schedule import Layout, lay_out
 from scm_hw.schedule.schedule import USABLE
-from scm_hw.target import GRADE_SCALE, REGISTER, SETUP, addition
-from scm_hw.target.delays import DSP
+from scm_hw.target import TECHNOLOGIES, Technology, addition
 
 # Ranks of registers around the sum of a chunk, and around that of the readout.
 LANE_RANKS, READOUT_RANKS, LINEAR_RANKS, ARGMAX_DRAIN = 3, 2, 2, 1
@@ -82,6 +81,10 @@ class FoldPlan:
     grade: str = "1"
     readout_lanes: int = 1
 
+    @property
+    def tech(self) -> Technology:
+        return TECHNOLOGIES[self.grade]
+
     @cached_property
     def engines(self) -> list[list[int]]:
         """The layers that share lanes: equal folds over inputs of equal width."""
@@ -115,19 +118,19 @@ class FoldPlan:
 
     @property
     def budget_ns(self) -> float:
-        """What the delay model may find between two registers, at the speed of grade 1."""
-        return USABLE * self.period_ns / GRADE_SCALE[self.grade] - SETUP
+        """What the delay model may find between two registers, at the speed of scale 1."""
+        return USABLE * self.period_ns / self.tech.scale - self.tech.setup
 
     def lane_tree(self, number: int) -> AdderTree:
         """How the lanes of a PE are added up."""
         lane_bits = self.machine.layers[number].lane_bits
-        return counting_tree(self.folds[number].simd, lane_bits, self.budget_ns)
+        return counting_tree(self.folds[number].simd, lane_bits, self.budget_ns, self.tech)
 
     @cached_property
     def readout_tree(self) -> AdderTree:
         """How the coefficients of one step are added up."""
         width = coefficient_bits(self.machine.readout)
-        return selecting_tree(self.readout_lanes, width, self.budget_ns)
+        return selecting_tree(self.readout_lanes, width, self.budget_ns, self.tech)
 
     @cached_property
     def mechanism(self) -> Layout | None:
@@ -170,7 +173,8 @@ class FoldPlan:
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """What happens, in order."""
-        machine, scale = self.machine, GRADE_SCALE[self.grade]
+        machine, tech = self.machine, self.tech
+        scale = tech.scale
         found = []
         for k in range(len(self.folds)):
             steps, ns = self.groups(k) * self.chunks(k), self.lane_tree(k).ns * scale
@@ -178,10 +182,10 @@ class FoldPlan:
         nodes_done, readout_done = self._ends
         rest = readout_done - nodes_done + READOUT_RANKS + self.readout_tree.ranks
         widest = max(machine.score_widths)
-        ns = max(self.readout_tree.ns, REGISTER + addition(widest)) * scale
+        ns = max(self.readout_tree.ns, tech.register + addition(widest, tech)) * scale
         found.append(Phase("readout", self.readout_steps, rest, ns))
         if machine.model.is_classifier and machine.model.outputs > 1:
-            compare = (REGISTER + addition(widest) + LEVEL) * scale
+            compare = (tech.register + addition(widest, tech) + tech.level) * scale
             steps = machine.model.outputs - 1
             found.append(Phase("argmax", steps, steps + ARGMAX_DRAIN, compare))
         return tuple(found)
@@ -191,7 +195,7 @@ class FoldPlan:
         """What goes on beside the layers."""
         found = []
         if steps := len(self.machine.linear_features):
-            ns = (REGISTER + DSP) * GRADE_SCALE[self.grade]
+            ns = (self.tech.register + self.tech.dsp) * self.tech.scale
             found.append(Phase("linear", steps, steps + LINEAR_RANKS, ns))
         if self.mechanism is not None:
             plan = self.mechanism.schedule
@@ -221,7 +225,7 @@ class FoldPlan:
 
     @property
     def max_clock_mhz(self) -> float:
-        return 1000.0 * USABLE / (max(self.stage_ns) + SETUP * GRADE_SCALE[self.grade])
+        return 1000.0 * USABLE / (max(self.stage_ns) + self.tech.setup * self.tech.scale)
 
     # Memories
 

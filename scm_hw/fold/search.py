@@ -38,7 +38,7 @@ def within(cost: Cost, device: Device) -> bool:
         (cost.lut, device.lut),
         (cost.ff, device.ff),
         (cost.dsp, device.dsp),
-        (cost.bram36, device.bram36),
+        (cost.bram, device.bram),
     ]
     return all(need <= USABLE_SHARE * have for need, have in pairs)
 
@@ -129,7 +129,7 @@ def _refuse(machine: Machine, device: Device, period: float, grade: str) -> None
     least = min((estimate_fold(plan) for plan in plans), key=lambda cost: cost.lut)
     raise FitError(
         f"design must fit {device.name} within {USABLE_SHARE:.0%}, not need {least.lut:,} LUT, "
-        f"{least.ff:,} FF, {least.dsp} DSP and {least.bram36:g} BRAM36 when folded to the "
+        f"{least.ff:,} FF, {least.dsp} DSP and {least.bram:g} {device.block} when folded to the "
         "smallest; take a larger device, or a model with fewer nodes or bits"
     )
 

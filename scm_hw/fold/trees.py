@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scm_hw.target import REGISTER, addition
-from scm_hw.target.delays import LUT, NET
+from scm_hw.target import XC7, Technology, addition
 
-# A level of logic: a LUT and the net behind it.
-LEVEL = LUT + NET
 # Three bits are counted in one level of logic, with their signs.
 COUNTED_BITS = 3
 
@@ -31,28 +28,32 @@ class AdderTree:
 
 
 @lru_cache(maxsize=4096)
-def counting_tree(simd: int, lane_bits: int, budget_ns: float) -> AdderTree:
+def counting_tree(simd: int, lane_bits: int, budget_ns: float, tech: Technology = XC7) -> AdderTree:
     """The sum of lanes: bits are counted by threes first."""
     if lane_bits > 1:
-        return _cut(simd, lane_bits, budget_ns)
-    return _cut(simd // COUNTED_BITS + simd % COUNTED_BITS, 2, budget_ns)
+        return _cut(simd, lane_bits, budget_ns, tech)
+    return _cut(simd // COUNTED_BITS + simd % COUNTED_BITS, 2, budget_ns, tech)
 
 
 @lru_cache(maxsize=4096)
-def selecting_tree(lanes: int, width: int, budget_ns: float) -> AdderTree:
+def selecting_tree(lanes: int, width: int, budget_ns: float, tech: Technology = XC7) -> AdderTree:
     """The sum of words of which some are set to zero."""
-    return _cut(lanes, width, budget_ns)
+    return _cut(lanes, width, budget_ns, tech)
 
 
-def _cut(terms: int, width: int, budget_ns: float) -> AdderTree:
-    """A level of logic makes the terms; then as many additions to a cycle as it has time for."""
-    ns = longest = REGISTER + LEVEL
+def _cut(terms: int, width: int, budget_ns: float, tech: Technology) -> AdderTree:
+    """A level of logic makes the terms; then as many additions to a cycle as it has time for.
+
+    Three bits and their signs are six inputs: as many levels as LUT4s need for them.
+    """
+    levels = 1 if tech.lut_inputs >= 2 * COUNTED_BITS else 2
+    ns = longest = tech.register + levels * tech.level
     cuts, level = set(), 0
     while terms > 1:
-        takes = addition(width + 1)
+        takes = addition(width + 1, tech)
         if ns + takes > budget_ns:
             cuts.add(level)
-            ns = REGISTER
+            ns = tech.register
         ns += takes
         longest = max(longest, ns)
         terms, width, level = -(-terms // 2), width + 1, level + 1

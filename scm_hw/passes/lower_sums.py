@@ -14,7 +14,7 @@ from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.passes.sum_chains import Chains, deal, spread
 from scm_hw.passes.sum_terms import PlainTerm, Term, Terms
-from scm_hw.target import LUT_INPUTS
+from scm_hw.target import LUT_INPUTS, XC7, Technology
 
 # Of a sum, how many LUTs a nanosecond is worth.
 LUTS_PER_NS = 1.0
@@ -26,17 +26,19 @@ def lower_sums(
     *,
     totals_per_ns: float | None = None,
     multipliers: bool = False,
+    tech: Technology = XC7,
 ) -> Program:
     """Only sums of one or two operands remain, with weights that are powers of two.
 
     A sum that is only compared with a bound may be offset so that one of its bits is the answer.
     The other sums, such as those of the outputs, may have a rate of their own, `totals_per_ns`.
-    With `multipliers`, inputs are multiplied by their constants in DSP blocks where that pays.
+    With `multipliers`, inputs are multiplied by their constants in DSP blocks where that pays; how
+    many bits share a table, and what a DSP block can do, is the technology's.
     """
     compared = _compared_sums(program)
 
     def lowering(build: Rewriter, op: Sum, refs: tuple[Ref, ...], rate: float) -> _SumLowering:
-        terms = Terms(build, op.name, op.constant, multipliers)
+        terms = Terms(build, op.name, op.constant, multipliers, tech)
         for ref, weight in zip(refs, op.weights, strict=True):
             terms.add(ref, weight)
         return _SumLowering(build, op.name, terms, rate)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from scm_hw.ir import Concat, Field, Input, Product, Range, Ref, Table
 from scm_hw.passes.rewrite import Rewriter
-from scm_hw.target import ABSORBED_INPUTS, dsps, varying_bits
+from scm_hw.target import ABSORBED_INPUTS, XC7, Technology, dsps, varying_bits
 
 Weighted = tuple[Ref, int]
 
@@ -52,11 +52,19 @@ Term = PlainTerm | TableTerm
 class Terms:
     """Collects the terms of one sum. `constant` is what remains to be added to them."""
 
-    def __init__(self, build: Rewriter, name: str, constant: int, multipliers: bool) -> None:
+    def __init__(
+        self,
+        build: Rewriter,
+        name: str,
+        constant: int,
+        multipliers: bool,
+        tech: Technology = XC7,
+    ) -> None:
         self.build = build
         self.name = name
         self.constant = constant
         self.multipliers = multipliers
+        self.tech = tech
         self.terms: list[Term] = []
         self._bits: list[Weighted] = []
 
@@ -83,8 +91,8 @@ class Terms:
         else:
             # Weights of like size share a table, so that small ones stay narrow.
             ordered = sorted(self._bits, key=lambda bit: (abs(bit[1]), bit[0]))
-            starts = range(0, len(ordered), ABSORBED_INPUTS)
-            groups = [ordered[i : i + ABSORBED_INPUTS] for i in starts]
+            size = self.tech.group_inputs
+            groups = [ordered[i : i + size] for i in range(0, len(ordered), size)]
         for group in groups:
             self._bit_group(group)
         return self.terms
@@ -108,7 +116,7 @@ class Terms:
         self.terms.append(TableTerm(index, contents_from_0, absorbed, arrival, name))
 
     def _worth_multiplier(self, ref: Ref, weight: int) -> bool:
-        return dsps(self.build.ranges[ref], Range(weight, weight)) > 0
+        return dsps(self.build.ranges[ref], Range(weight, weight), self.tech) > 0
 
     def _product(self, ref: Ref, weight: int) -> None:
         """The odd part of the weight in the multiplier, sign and place by how it is added.
@@ -123,8 +131,9 @@ class Terms:
     def _multiples(self, ref: Ref, weight: int) -> None:
         """A code times a constant: five bits of the code address their multiple."""
         width = self.build.ranges[ref].width
-        for offset in range(0, width, ABSORBED_INPUTS):
-            bits = min(ABSORBED_INPUTS, width - offset)
+        size = self.tech.group_inputs
+        for offset in range(0, width, size):
+            bits = min(size, width - offset)
             index = self.build.add(Field(ref, offset, bits, name=f"{self.name}.digit"))
             high = self.build.ranges[index].high
             contents = [(weight * value) << offset for value in range(high + 1)]

@@ -35,6 +35,7 @@ RANK_HEIGHT = 44
 MAX_STAGES = 48
 MAX_ITEMS = 3
 RESOURCES = {"lut": "LUT", "ff": "FF", "carry4": "CARRY4", "dsp": "DSP48", "bram": "BRAM36"}
+DSP_NAMES = {"ecp5": "MULT18X18D", "ice40": "SB_MAC16", "lut4": "DSP"}
 
 
 def pipeline_section(report: dict[str, Any], design: Design) -> Section:
@@ -138,8 +139,11 @@ def _stage_table(found: list[Stage]) -> Html:
 def resources_section(report: dict[str, Any]) -> Section:
     """What the core takes of what the device has."""
     used, device = report["resources"], report["device"]
+    labels = _labels(device)
     bars = [
-        _resource_bar(key, used[key], device[key]) for key in RESOURCES if used[key] is not None
+        _resource_bar(labels[key], used[key], device[key])
+        for key in labels
+        if used[key] is not None
     ]
     estimated = used["source"] == "estimate"
     source = (
@@ -164,15 +168,24 @@ def resources_section(report: dict[str, Any]) -> Section:
     )
 
 
-def _resource_bar(key: str, used: float, have: float) -> plots.Bar:
+def _labels(device: dict[str, Any]) -> dict[str, str]:
+    """What the family calls its cells; those it doesn't have are left out."""
+    family = device.get("family", "xc7")
+    if family == "xc7":
+        return RESOURCES
+    named = RESOURCES | {"dsp": DSP_NAMES[family], "bram": device["block"]}
+    return {key: label for key, label in named.items() if device[key] is not None}
+
+
+def _resource_bar(label: str, used: float, have: float) -> plots.Bar:
     share = used / have if have else 0.0
-    return plots.Bar(RESOURCES[key], share, f"{used:,g} of {have:,g} ({share:.1%})")
+    return plots.Bar(label, share, f"{used:,g} of {have:,g} ({share:.1%})")
 
 
 def _resource_table(used: dict[str, Any], device: dict[str, Any]) -> Html:
     guess = used.get("estimate", used)
     rows = []
-    for key, label in RESOURCES.items():
+    for key, label in _labels(device).items():
         found = used[key]
         measured = (
             "not known" if found is None else figure_of(f"resources.{key}", found, f"{found:,g}")
@@ -291,6 +304,8 @@ def _reach(low: float, high: float, form: str) -> str:
 
 def vivado_section(design: Design) -> Section:
     """The commands for Vivado, and what each file of the folder is."""
+    if design.board.family != "xc7":
+        return _files_section(design)
     has_board = design.board.platform is not None
     top = "scm_top" if has_board else "scm_core"
     made = "a bitstream" if has_board else "the placed and routed core, out of context,"
@@ -323,6 +338,26 @@ def vivado_section(design: Design) -> Section:
     )
 
 
+def _files_section(design: Design) -> Section:
+    """What there is where Vivado has no part in it."""
+    tools = design.toolchain
+    if tools is not None:
+        words = (
+            f"build.sh makes {tools.bitstream} once more, with the open tools that this build "
+            "used: pip install 'scm-hw[open]'."
+        )
+    elif design.board.platform is not None:
+        words = "The build_scm_top scripts are Amaranth's, for the tools of the device's maker."
+    else:
+        words = "There is no board top for another clock than the board's."
+    return section(
+        "files",
+        "Files",
+        el("p", words),
+        facts((el("a", file, href=file), what) for file, what in _files(design)),
+    )
+
+
 _TOPS = {
     "uart": "the board top: answers over the serial port",
     "self-test": "the board top: tests itself, result on the LEDs",
@@ -331,7 +366,6 @@ _TOPS = {
 
 def _files(design: Design) -> list[tuple[str, str]]:
     has_board = design.board.platform is not None
-    top = "scm_top" if has_board else "scm_core"
     board = [("scm_top.v", _TOPS[design.options.top])] if has_board else []
     wrapper = wrapper_name(design.options.interface)
     bus = []
@@ -341,9 +375,7 @@ def _files(design: Design) -> list[tuple[str, str]]:
         ("scm_core.v", "the core"),
         *board,
         *bus,
-        (f"{top}.xdc", "constraints"),
-        ("build.tcl", "synthesis, implementation and reports"),
-        ("project.tcl", "the project for the GUI"),
+        *_tool_files(design),
         ("tb_scm_core.v", "self-checking test bench, for Vivado's simulator and Icarus alike"),
         ("vectors_in.hex", "its input words"),
         ("vectors_out.hex", "the output words it expects"),
@@ -352,3 +384,21 @@ def _files(design: Design) -> list[tuple[str, str]]:
         ("report.json", "all figures of this page, for programs"),
         ("digest.txt", "the digest of model, options and tools"),
     ]
+
+
+def _tool_files(design: Design) -> list[tuple[str, str]]:
+    """Constraints and scripts."""
+    found, tools = [], design.toolchain
+    if design.board.family == "xc7":
+        top = "scm_top" if design.board.platform is not None else "scm_core"
+        found += [
+            (f"{top}.xdc", "constraints"),
+            ("build.tcl", "synthesis, implementation and reports"),
+            ("project.tcl", "the project for the GUI"),
+        ]
+    if tools is not None:
+        found += [
+            (tools.sources[-1], "constraints for the open tools"),
+            ("build.sh", "makes the bitstream with open tools"),
+        ]
+    return found

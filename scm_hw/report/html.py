@@ -24,6 +24,7 @@ from scm_hw.report._html_model import (
     storage_section,
 )
 from scm_hw.report._html_page import Page
+from scm_hw.report._html_routed import routed_sections
 from scm_hw.report._html_training import training_section
 from scm_hw.rows import CheckRows
 
@@ -41,6 +42,7 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         storage_section(report),
         pipeline_section(report, design),
         resources_section(report),
+        *routed_sections(report),
         checks_section(report, rows),
         ports_section(report),
         vivado_section(design),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+import hashlib
 from typing import Any
 
 from scm_hw.boards import Device
-from scm_hw.design import TOOLS, Design
+from scm_hw.design import Design
 from scm_hw.emit.formats import Field, input_fields, output_fields
+from scm_hw.emit.toolchains import SYNTHESIS, synthesis_family
 from scm_hw.fold import FoldPlan, Phase
 from scm_hw.identity import describe
+from scm_hw.implement import Implementation
 from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
@@ -26,6 +28,7 @@ def make_report(
     rows: CheckRows,
     simulations: list[SimResult],
     resources: Resources | None,
+    routed: Implementation | None = None,
 ) -> dict[str, Any]:
     """Everything about a build, in the keys of the design page; the same for equal builds."""
     model, plan = design.model, design.schedule
@@ -58,11 +61,12 @@ def make_report(
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
         "resources": _resources(design, resources),
         "device": _device(design.board.device),
+        "implementation": _implementation(design, routed),
         "fold": _fold(design.fold),
         "weights": weights(model),
         "formats": _formats(design),
         "model": _model(design),
-        "tools": {tool: version(tool) for tool in TOOLS},
+        "tools": design.tools,
     }
     return report
 
@@ -95,19 +99,45 @@ def _verdict(result: SimResult) -> dict[str, Any]:
 
 def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
     guess = design.estimate
-    estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp, "bram": guess.bram36}
+    estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp, "bram": guess.bram}
     if found is None:
         return {**estimated, "carry4": None, "source": "estimate"}
     return {
         "lut": found.lut,
         "ff": found.ff,
-        "carry4": found.carry4,
+        "carry4": found.carry4 if design.board.family == "xc7" else None,
         "dsp": found.dsp,
-        "bram": found.bram36,
+        "bram": found.bram,
         "lutram": found.lutram,
         "srl": found.srl,
-        "source": "yosys synth_xilinx -flatten -abc9",
+        "source": f"yosys {_synthesis(design)}",
         "estimate": estimated,
+    }
+
+
+def _synthesis(design: Design) -> str:
+    return SYNTHESIS[synthesis_family(design.board) or ""].removesuffix(" -family xc7")
+
+
+def _implementation(design: Design, routed: Implementation | None) -> dict[str, Any] | None:
+    """The whole board top, placed and routed: its clock, its cells, and its bitstream."""
+    if routed is None or design.toolchain is None:
+        return None
+    return {
+        "toolchain": design.toolchain.name,
+        "tools": routed.tools,
+        "clock_mhz": design.board.clock_mhz,
+        "fmax_mhz": round(routed.fmax_mhz, 2),
+        "met": routed.meets(design.board.clock_mhz),
+        "utilisation": {
+            cell: {"used": used, "available": have}
+            for cell, (used, have) in routed.utilisation.items()
+        },
+        "bitstream": {
+            "file": design.toolchain.bitstream,
+            "bytes": len(routed.bitstream),
+            "sha256": hashlib.sha256(routed.bitstream).hexdigest(),
+        },
     }
 
 
@@ -140,9 +170,11 @@ def _device(device: Device) -> dict[str, Any]:
         "name": device.name,
         "lut": device.lut,
         "ff": device.ff,
-        "carry4": device.lut // 4,
+        "carry4": device.lut // 4 if device.family == "xc7" else None,
         "dsp": device.dsp,
-        "bram": device.bram36,
+        "bram": device.bram,
+        "family": device.family,
+        "block": device.block,
     }
 
 

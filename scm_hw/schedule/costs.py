@@ -1,4 +1,4 @@
-"""What a scheduled Program costs, in the cells that Yosys reports for xc7, without running it."""
+"""What a scheduled Program costs, in the cells that Yosys reports, without running it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scm_hw.ir import (
     ranges,
 )
 from scm_hw.schedule.schedule import Schedule
-from scm_hw.target import LUT_INPUTS, dsps, free_ops, half_blocks, is_clocked, varying_bits
+from scm_hw.target import Technology, dsps, free_ops, is_clocked, luts_per_bit, varying_bits
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,20 @@ class Cost:
     lut: int = 0
     ff: int = 0
     dsp: int = 0
-    bram36: float = 0.0
+    bram: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
             self.lut + other.lut,
             self.ff + other.ff,
             self.dsp + other.dsp,
-            self.bram36 + other.bram36,
+            self.bram + other.bram,
         )
 
 
 def estimate(program: Program, schedule: Schedule) -> Cost:
     """The whole core, valid and ready included."""
-    total = Cost(lut=2, ff=schedule.latency, bram36=_block_rams(program))
+    total = Cost(lut=2, ff=schedule.latency, bram=_block_rams(program, schedule.tech))
     for cost in by_operation(program, schedule):
         total += cost
     return total
@@ -54,32 +54,34 @@ def estimate(program: Program, schedule: Schedule) -> Cost:
 def by_operation(program: Program, schedule: Schedule) -> list[Cost]:
     """What each operation costs, with the registers that hold it."""
     known = ranges(program)
-    free = free_ops(program)
+    tech = schedule.tech
+    free = free_ops(program, tech)
     held = _held_cycles(program, schedule, free)
     return [
-        Cost(lut=_luts(program, ref, op, known, free), dsp=_dsps(op, known))
+        Cost(lut=_luts(program, ref, known, free, tech), dsp=_dsps(op, known, tech))
         + Cost(ff=known[ref].width * held[ref])
         for ref, op in program
     ]
 
 
-def _luts(program: Program, ref: Ref, op: Op, known: list[Range], free: set[Ref]) -> int:
+def _luts(program: Program, ref: Ref, known: list[Range], free: set[Ref], tech: Technology) -> int:
+    op = program.ops[ref]
     if ref in free or is_clocked(op):
         return 0
     match op:
         case Sum():
             return _sum_luts(program, op, known, free)
         case Table():
-            return _table_bits(op, known) * _luts_per_bit(known[op.index].width)
+            return _table_bits(op, known) * luts_per_bit(known[op.index].width, tech)
         case Xor():
-            return -(-(len(op.operands) - 1) // (LUT_INPUTS - 1)) * known[ref].width
+            return -(-(len(op.operands) - 1) // (tech.lut_inputs - 1)) * known[ref].width
         case AtLeast():
-            return -(-known[op.value].width // LUT_INPUTS) + known[op.value].width // 12
+            return comparison_luts(known[op.value].width, tech)
         case Less():
             return max(known[op.left].width, known[op.right].width)
         case Select():
             return known[ref].width
-        case Product() if not _dsps(op, known):
+        case Product() if not _dsps(op, known, tech):
             return known[op.left].width * known[op.right].width
     return 0
 
@@ -100,26 +102,27 @@ def _table_bits(op: Table, known: list[Range]) -> int:
     return varying_bits(op.contents[low : high + 1])
 
 
-def _luts_per_bit(index_bits: int) -> int:
-    """A LUT6 for each 64 entries, and multiplexers of four between them."""
-    blocks = 1 << max(index_bits - LUT_INPUTS, 0)
-    return blocks + (blocks - 1 + 2) // 3
+def comparison_luts(width: int, tech: Technology) -> int:
+    """A comparison with a constant: a few LUT6s, or a carry chain."""
+    if tech.absorbed_inputs:
+        return -(-width // tech.lut_inputs) + width // 12
+    return width
 
 
-def _dsps(op: Op, known: list[Range]) -> int:
+def _dsps(op: Op, known: list[Range], tech: Technology) -> int:
     if not isinstance(op, Product):
         return 0
-    return dsps(known[op.left], known[op.right])
+    return dsps(known[op.left], known[op.right], tech)
 
 
-def _block_rams(program: Program) -> float:
+def _block_rams(program: Program, tech: Technology) -> float:
     """Tables with one index share the rows of their memory."""
     known = ranges(program)
     widths: Counter[Ref] = Counter()
     for ref, op in program:
         if isinstance(op, Table) and op.memory:
             widths[op.index] += known[ref].width
-    return sum(half_blocks(width, 1 << known[index].width) / 2 for index, width in widths.items())
+    return sum(tech.block_rams(w, 1 << known[index].width) for index, w in widths.items())
 
 
 def _held_cycles(program: Program, schedule: Schedule, free: set[Ref]) -> list[int]:

@@ -11,6 +11,7 @@ from scm_hw.ir import Program, verify
 from scm_hw.passes import lower_sums
 from scm_hw.schedule.costs import Cost, estimate
 from scm_hw.schedule.schedule import Schedule, schedule
+from scm_hw.target import TECHNOLOGIES
 
 # Cycles that a sample takes to the core and its result away from it.
 OUTSIDE = 2
@@ -55,7 +56,7 @@ def lay_out(
     if mode not in MODES:
         raise OptionError(f"pipeline must be one of {', '.join(MODES)}, not {mode!r}")
     found = _layouts(program, clock_mhz, grade, mode == "max-clock")
-    if dsps and _has_multiplications(program):
+    if dsps and _has_multiplications(program, grade):
         # Multipliers may be too slow for the clock; LUTs have been tried by then.
         with suppress(OptionError):
             multiplied = _layouts(program, clock_mhz, grade, mode == "max-clock", multipliers=True)
@@ -67,10 +68,11 @@ def lay_out(
     return min(found, key=lambda layout: layout.luts * (layout.schedule.latency + OUTSIDE))
 
 
-def _has_multiplications(program: Program) -> bool:
+def _has_multiplications(program: Program, grade: str) -> bool:
     """Whether a sum has a term that a DSP block could multiply."""
-    multiplied = lower_sums(program, multipliers=True)
-    return multiplied != lower_sums(program)
+    tech = TECHNOLOGIES[grade]
+    multiplied = lower_sums(program, multipliers=True, tech=tech)
+    return multiplied != lower_sums(program, tech=tech)
 
 
 def _layouts(
@@ -83,7 +85,13 @@ def _layouts(
 ) -> list[Layout]:
     found: dict[Program, Layout] = {}
     for rate, totals in product(LUTS_PER_NS, (None, HASTE)):
-        lowered = lower_sums(program, rate, totals_per_ns=totals, multipliers=multipliers)
+        lowered = lower_sums(
+            program,
+            rate,
+            totals_per_ns=totals,
+            multipliers=multipliers,
+            tech=TECHNOLOGIES[grade],
+        )
         if lowered in found:
             continue
         verify(lowered)

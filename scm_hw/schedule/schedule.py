@@ -8,12 +8,12 @@ ranks, one more than the last cycle.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import Program, Ref, operands, ranges
-from scm_hw.target import GRADE_SCALE, REGISTER, SETUP, delay, free_ops, is_clocked
+from scm_hw.target import TECHNOLOGIES, XC7, Technology, delay, free_ops, is_clocked
 
 # Share of the clock period that logic may take in the model; placement has the rest.
 USABLE = 0.8
@@ -27,6 +27,7 @@ class Schedule:
     latency: int
     period_ns: float
     stage_ns: tuple[float, ...]
+    tech: Technology = XC7
 
     @property
     def initiation_interval(self) -> int:
@@ -35,7 +36,7 @@ class Schedule:
     @property
     def max_clock_mhz(self) -> float:
         """The fastest clock that the delay model would give these stages."""
-        return 1000.0 * USABLE / (max(self.stage_ns) + SETUP)
+        return 1000.0 * USABLE / (max(self.stage_ns) + self.tech.setup)
 
 
 def schedule(
@@ -45,18 +46,22 @@ def schedule(
 
     With `shortest_stages` no more of them than the slowest operation takes by itself.
     """
-    scale = GRADE_SCALE[grade]
+    tech = TECHNOLOGIES[grade]
+    scale, register = tech.scale, tech.register * tech.scale
     known = ranges(program)
-    free = free_ops(program)
-    takes = [0.0 if ref in free else delay(op, known, known[ref]) * scale for ref, op in program]
-    budget = 1000.0 / clock_mhz * USABLE - SETUP * scale
-    starts = [0.0 if is_clocked(op) else REGISTER * scale for op in program.ops]
-    slowest = max((s + t for s, t in zip(starts, takes, strict=True)), default=REGISTER * scale)
+    free = free_ops(program, tech)
+    takes = [
+        0.0 if ref in free else delay(op, known, known[ref], tech) * scale for ref, op in program
+    ]
+    budget = 1000.0 / clock_mhz * USABLE - tech.setup * scale
+    starts = [0.0 if is_clocked(op) else register for op in program.ops]
+    slowest = max((s + t for s, t in zip(starts, takes, strict=True)), default=register)
     if slowest > budget:
-        _refuse(program, takes, clock_mhz, 1000.0 * USABLE / (slowest + SETUP * scale))
+        _refuse(program, takes, clock_mhz, 1000.0 * USABLE / (slowest + tech.setup * scale))
     if shortest_stages:
         budget = slowest
-    return _as_soon_as_possible(program, takes, free, budget, REGISTER * scale, 1000.0 / clock_mhz)
+    found = _as_soon_as_possible(program, takes, free, budget, register, 1000.0 / clock_mhz)
+    return replace(found, tech=tech)
 
 
 def _as_soon_as_possible(

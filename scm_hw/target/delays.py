@@ -1,8 +1,4 @@
-"""A delay model of 7-series logic: LUT levels, carry chains, multipliers and the nets between.
-
-Figures are for speed grade -1, in nanoseconds: cell delays as in the Artix-7 data sheet (DS181),
-nets as routed designs of this kind show them on average. Other grades scale all of it.
-"""
+"""A delay model: LUT levels, carry chains, multipliers and the nets between, at scale 1."""
 
 from __future__ import annotations
 
@@ -25,36 +21,17 @@ from scm_hw.ir import (
     operands,
     ranges,
 )
-from scm_hw.target.dsp import DSP_WIDTHS
-
-NET = 0.55
-LUT = 0.124
-# Into a carry chain by its select input, and out of it by a sum bit.
-CARRY = 0.62
-CARRY_PER_BIT = 0.029
-# From the clock edge to the first LUT, net included; and what the next edge needs before it.
-REGISTER = 0.456 + NET
-SETUP = 0.1
-DSP = 3.9
-# From the clock edge to the data of a block RAM without its output register.
-BLOCK_RAM = 2.454
-DSP_STEP = 1.6
-
-# One LUT6 for each result bit; two more address bits are a level of multiplexers each.
-LUT_INPUTS = 6
-ABSORBED_INPUTS = 5
-
-GRADE_SCALE = {"1": 1.0, "1L": 1.15, "2": 0.87, "2L": 1.05, "3": 0.78}
+from scm_hw.target.technology import XC7, Technology
 
 
-def free_ops(program: Program) -> set[Ref]:
+def free_ops(program: Program, tech: Technology = XC7) -> set[Ref]:
     """What costs no logic of its own: wires, constants, and tables that additions absorb.
 
     A free operation has no place in time. It is read in whatever cycle its reader is in, from its
     operands as they are in that cycle.
     """
     known = ranges(program)
-    absorbed = _absorbed_tables(program, known)
+    absorbed = _absorbed_tables(program, known, tech.absorbed_inputs)
     return {
         ref
         for ref, op in program
@@ -66,12 +43,14 @@ def _is_shift(op: Op) -> bool:
     return isinstance(op, Sum) and len(op.operands) == 1 and op.weights[0] > 0 and op.constant == 0
 
 
-def _absorbed_tables(program: Program, known: list[Range]) -> set[Ref]:
+def _absorbed_tables(program: Program, known: list[Range], most: int) -> set[Ref]:
     """Tables of few address bits that are read only as the second operand of additions."""
+    if not most:
+        return set()
     candidates = {
         ref
         for ref, op in program
-        if isinstance(op, Table) and not op.memory and known[op.index].width <= ABSORBED_INPUTS
+        if isinstance(op, Table) and not op.memory and known[op.index].width <= most
     }
     for op in program.ops:
         if isinstance(op, Sum) and op.weights == (1, 1) and not op.constant:
@@ -86,7 +65,7 @@ def is_clocked(op: Op) -> bool:
     return isinstance(op, Table) and op.memory
 
 
-def delay(op: Op, known: list[Range], result: Range) -> float:
+def delay(op: Op, known: list[Range], result: Range, tech: Technology = XC7) -> float:
     """Time from the last operand to the result, the net behind it included.
 
     For a clocked operation it is the time from the clock edge.
@@ -95,49 +74,51 @@ def delay(op: Op, known: list[Range], result: Range) -> float:
         case Input() | Constant() | Field() | Concat():
             return 0.0
         case Sum():
-            return 0.0 if _is_shift(op) else addition(result.width)
+            return 0.0 if _is_shift(op) else addition(result.width, tech)
         case Table() if op.memory:
-            return BLOCK_RAM + NET
+            return tech.block_ram + tech.net
         case Table():
-            return _lut_levels(known[op.index].width) * (LUT + NET)
+            return _lut_levels(known[op.index].width, tech) * tech.level
         case Xor():
-            return _tree_levels(len(op.operands)) * (LUT + NET)
+            return _tree_levels(len(op.operands), tech.lut_inputs) * tech.level
         case AtLeast():
-            return _comparison(known[op.value].width, 2)
+            return _comparison(known[op.value].width, tech, constant=True)
         case Less():
-            return _comparison(max(known[op.left].width, known[op.right].width), 1)
+            return _comparison(max(known[op.left].width, known[op.right].width), tech)
         case Select():
-            return LUT + NET
+            return tech.level
         case Product():
-            return _product(known[op.left].width, known[op.right].width)
+            return _product(known[op.left].width, known[op.right].width, tech)
     raise AssertionError(f"{op} must be lowered before it is timed")
 
 
-def addition(width: int) -> float:
+def addition(width: int, tech: Technology = XC7) -> float:
     """A LUT, a carry chain of that many bits, and the net behind it."""
-    return LUT + CARRY + CARRY_PER_BIT * width + NET
+    return tech.lut + tech.carry + tech.carry_per_bit * width + tech.net
 
 
-def _lut_levels(inputs: int) -> int:
-    return 1 + max(0, -(-(inputs - LUT_INPUTS) // 2))
+def _lut_levels(inputs: int, tech: Technology) -> int:
+    """One LUT; two more address bits are a level of multiplexers each, or one without wide LUTs."""
+    more = max(0, inputs - tech.lut_inputs)
+    return 1 + (-(-more // 2) if tech.wide_luts else more)
 
 
-def _tree_levels(inputs: int) -> int:
+def _tree_levels(inputs: int, lut_inputs: int) -> int:
     levels = 1
-    while inputs > LUT_INPUTS:
-        inputs = -(-inputs // LUT_INPUTS)
+    while inputs > lut_inputs:
+        inputs = -(-inputs // lut_inputs)
         levels += 1
     return levels
 
 
-def _comparison(width: int, bits_per_lut: int) -> float:
-    """With a constant two LUT levels reach 12 bits; beyond that, and between values, a carry."""
-    if bits_per_lut == 2 and width <= 2 * LUT_INPUTS:
-        return (1 if width <= LUT_INPUTS else 2) * (LUT + NET)
-    return addition(width)
+def _comparison(width: int, tech: Technology, *, constant: bool = False) -> float:
+    """With a constant two levels of LUT6 reach 12 bits; otherwise it is a carry."""
+    if constant and tech.absorbed_inputs and width <= 2 * tech.lut_inputs:
+        return (1 if width <= tech.lut_inputs else 2) * tech.level
+    return addition(width, tech)
 
 
-def _product(left: int, right: int) -> float:
+def _product(left: int, right: int, tech: Technology) -> float:
     short, long = sorted((left, right))
-    steps = -(-short // DSP_WIDTHS[0]) * -(-long // DSP_WIDTHS[1])
-    return DSP + NET + DSP_STEP * (steps - 1)
+    steps = -(-short // tech.dsp_widths[0]) * -(-long // tech.dsp_widths[1])
+    return tech.dsp + tech.net + tech.dsp_step * (steps - 1)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from scm_hw.ir import Range
-
-# Of the two factors, sign included.
-DSP_WIDTHS = (18, 25)
-# Multipliers below this many partial product bits stay in LUTs.
-MIN_DSP_BITS = 40
+from scm_hw.target.technology import XC7, Technology
 
 
-def dsps(left: Range, right: Range) -> int:
+def dsps(left: Range, right: Range, tech: Technology = XC7) -> int:
     """DSP blocks for a product of two values; 0 where it stays in LUTs."""
-    short, long = sorted((left.width, right.width))
-    if short * long < MIN_DSP_BITS:
+    return dsp_tiles(left.width, right.width, tech)
+
+
+def dsp_tiles(left: int, right: int, tech: Technology = XC7) -> int:
+    """The same by the widths of the factors."""
+    short, long = sorted((left, right))
+    if short * long < tech.min_dsp_bits:
         return 0
-    return -(-short // (DSP_WIDTHS[0] - 1)) * -(-long // (DSP_WIDTHS[1] - 1))
+    return -(-short // (tech.dsp_widths[0] - 1)) * -(-long // (tech.dsp_widths[1] - 1))

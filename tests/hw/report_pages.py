@@ -19,7 +19,7 @@ from scm_hw.simulate import SimResult
 from tests.pages import Element
 from tests.support import meta_array, model_arrays
 
-RESOURCES = Resources(lut=321, ff=123, carry4=45, dsp=6, bram36=0.5)
+RESOURCES = Resources(lut=321, ff=123, carry4=45, dsp=6, bram=0.5)
 SIMULATIONS = [
     SimResult("amaranth", "0.5", 24, 0, 4, 1),
     SimResult("icarus", "12.0", 246, 0, 4, 1),

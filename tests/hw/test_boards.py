@@ -30,6 +30,8 @@ from tests.hw.standin import StandIn, standin_vectors
         ("arty-a7-35", "xc7a35ticsg324-1L", 100.0),
         ("nexys-a7", "xc7a100tcsg324-1", 100.0),
         ("cmod-a7-35", "xc7a35tcpg236-1", 12.0),
+        ("ulx3s-85f", "LFE5U-85F-6BG381", 25.0),
+        ("icebreaker", "iCE40UP5K-SG48", 12.0),
     ],
 )
 def test_boards_have_their_parts_and_clocks(name: str, part: str, clock_mhz: float) -> None:
@@ -39,16 +41,17 @@ def test_boards_have_their_parts_and_clocks(name: str, part: str, clock_mhz: flo
 
 
 def test_names_are_the_boards() -> None:
-    assert boards.names() == ("arty-a7", "arty-a7-35", "nexys-a7", "cmod-a7-35")
+    listed = ("arty-a7", "arty-a7-35", "nexys-a7", "cmod-a7-35", "ulx3s-85f", "icebreaker")
+    assert boards.names() == listed
 
 
 def test_unknown_board_lists_the_known_ones() -> None:
     message = (
-        "board must be one of arty-a7, arty-a7-35, nexys-a7, cmod-a7-35, not 'arty_a7'; "
-        "did you mean 'arty-a7'?"
+        "board must be one of arty-a7, arty-a7-35, nexys-a7, cmod-a7-35, ulx3s-85f, icebreaker or "
+        "a board of amaranth-boards with a UART, not 'arty-a8'; did you mean 'arty-a7'?"
     )
     with pytest.raises(OptionError, match=re.escape(message)):
-        boards.get("arty_a7")
+        boards.get("arty-a8")
     with pytest.raises(OptionError, match=r"not 'zzz'; or name a part with --part"):
         boards.get("zzz")
 
@@ -72,7 +75,7 @@ def test_parts_by_number(text: str, name: str, resources: tuple[int, ...]) -> No
     board = boards.by_part(text)
     device = board.device
     assert board.part == name
-    assert (device.lut, device.ff, device.dsp, device.bram36) == resources
+    assert (device.lut, device.ff, device.dsp, device.bram) == resources
     assert board.platform is None
 
 

@@ -52,7 +52,7 @@ BAD = {
         message="board must be one of arty-a7, .*, not 'arty-a8'; did you mean 'arty-a7'?",
     ),
     "foreign board": build_case(
-        "--board", "ice40", message="board must be .*not 'ice40'; or name a part with --part"
+        "--board", "max10", message="board must be .*not 'max10'; or name a part with --part"
     ),
     "board and part": build_case(
         "--board",
@@ -284,10 +284,11 @@ def test_boards_are_listed(capsys: pytest.CaptureFixture[str], at_work: Path) ->
         "lut": 63_400,
         "ff": 126_800,
         "dsp": 240,
-        "bram36": 135,
+        "bram": 135,
+        "block": "BRAM36",
     }
     for board in facts:
-        for figure in (board["name"], board["part"], f"{board['lut']:,}", f"{board['bram36']}"):
+        for figure in (board["name"], board["part"], f"{board['lut']:,}", f"{board['bram']}"):
             assert figure in table
 
 

@@ -254,4 +254,4 @@ def test_yosys_counts_about_the_same(fold: str, options: dict[str, Any], tmp_pat
     guess = estimate_fold(plan)
     assert guess.lut == pytest.approx(found.lut, rel=0.2)
     assert guess.ff == pytest.approx(found.ff, rel=0.15)
-    assert (guess.dsp, guess.bram36) == (found.dsp, found.bram36)
+    assert (guess.dsp, guess.bram) == (found.dsp, found.bram)

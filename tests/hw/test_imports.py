@@ -23,6 +23,7 @@ ROOTS = {
 # The stages of the compiler. Each imports only from itself and from those before it.
 STAGES = (
     "errors",
+    "cache",
     "ir",
     "load",
     "interp",
@@ -40,6 +41,7 @@ STAGES = (
     "fold",
     "emit",
     "simulate",
+    "implement",
     "report.synthesis",
     "design",
     "identity",

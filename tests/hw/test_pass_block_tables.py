@@ -89,7 +89,7 @@ def test_yosys_finds_the_block_rams(tmp_path: Path) -> None:
     text = to_verilog(ScmCore(layout.program, layout.schedule), "scm_core")
     found = synthesise({"scm_core.v": text}, cache_dir=tmp_path)
     guess = estimate(layout.program, layout.schedule)
-    assert found.bram36 == guess.bram36 > 0
+    assert found.bram == guess.bram > 0
     in_luts = lay_out(optimised(**DENSE[0]), clock_mhz=100)
     assert found.lut < in_luts.cost.lut
     assert layout.schedule.latency == in_luts.schedule.latency + 1

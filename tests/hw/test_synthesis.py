@@ -117,12 +117,12 @@ def test_cells_are_counted_by_kind() -> None:
     cells |= {"RAMB36E1": 2, "RAMB18E1": 3, "RAM32M": 2, "SRL16E": 6, "SRLC32E": 1, "INV": 9}
     resources = Resources.from_cells(cells)
     assert (resources.lut, resources.ff, resources.carry4, resources.dsp) == (11, 7, 3, 1)
-    assert (resources.bram36, resources.lutram, resources.srl) == (3.5, 8, 7)
+    assert (resources.bram, resources.lutram, resources.srl) == (3.5, 8, 7)
     assert resources.lut_sites == 11 + 8 + 7
 
 
 def test_design_that_fits_passes() -> None:
-    fits(Resources(lut=20_800, ff=41_600, dsp=90, bram36=50), boards.get("cmod-a7-35").device)
+    fits(Resources(lut=20_800, ff=41_600, dsp=90, bram=50), boards.get("cmod-a7-35").device)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_design_that_fits_passes() -> None:
     [
         (Resources(lut=20_801, ff=0), 1.0, "not need 20,801 LUT of 20,800 (100%)"),
         (Resources(lut=20_000, ff=0, lutram=900), 1.0, "not need 20,900 LUT of 20,800 (100%)"),
-        (Resources(lut=0, ff=0, bram36=50.5), 1.0, "not need 50.5 BRAM36 of 50 (101%)"),
+        (Resources(lut=0, ff=0, bram=50.5), 1.0, "not need 50.5 BRAM36 of 50 (101%)"),
         (Resources(lut=0, ff=50_000, dsp=100), 1.0, "50,000 FF of 41,600 (120%), 100 DSP of 90"),
         (Resources(lut=18_000, ff=0), 0.8, "fit xc7a35t within 80%, not need 18,000 LUT of 20,800"),
     ],

@@ -1,0 +1,19 @@
+"""Results of long runs, kept by digest in the user's cache folder."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def user_cache(kind: str) -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "scm-hw" / kind
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Whole or not at all, whoever else writes the same."""
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)

@@ -1,0 +1,157 @@
+"""What logic cells, nets, multipliers and memories of a device family can do, and how fast.
+
+Figures are in nanoseconds, at scale 1. Those of the 7 series are for speed grade -1: cell delays as
+in the Artix-7 data sheet (DS181), nets as routed designs of this kind show them on average. Those
+of ECP5 (grade 6) and iCE40 are what nextpnr reports for registers around single operations; their
+nets are taken longer than there, as they are in full designs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Technology:
+    """One family at one speed grade; `scale` is what a grade multiplies all delays by.
+
+    `wide_luts` says that LUTs can be joined by multiplexers of their own. `absorbed_inputs` is how
+    many address bits of a table the LUTs before a carry chain can take in; with 0, a table is
+    always apart. `group_inputs` is how many bits share a table in sums. `blocks` are the shapes of
+    a block RAM in bits and words, `blocks_per_unit` how many are counted as one.
+    """
+
+    family: str
+    lut_inputs: int
+    wide_luts: bool
+    absorbed_inputs: int
+    group_inputs: int
+    net: float
+    lut: float
+    # Into a carry chain by its select input, and out of it by a sum bit.
+    carry: float
+    carry_per_bit: float
+    clock_to_out: float
+    setup: float
+    dsp: float
+    dsp_step: float
+    # Of the two factors, sign included.
+    dsp_widths: tuple[int, int]
+    # Multipliers below this many partial product bits stay in LUTs.
+    min_dsp_bits: int
+    # From the clock edge to the data of a block RAM without its output register.
+    block_ram: float
+    blocks: tuple[tuple[int, int], ...]
+    blocks_per_unit: int
+    scale: float = 1.0
+
+    @property
+    def register(self) -> float:
+        """From the clock edge to the first LUT, net included."""
+        return self.clock_to_out + self.net
+
+    @property
+    def level(self) -> float:
+        """A LUT and the net behind it."""
+        return self.lut + self.net
+
+    def half_blocks(self, width: int, depth: int) -> int:
+        """Block RAMs for `depth` words of `width` bits, in the best of their shapes."""
+        return min(-(-width // bits) * -(-depth // words) for bits, words in self.blocks)
+
+    def block_rams(self, width: int, depth: int) -> float:
+        """The same in the unit that the family counts in."""
+        return self.half_blocks(width, depth) / self.blocks_per_unit
+
+
+# Half a block RAM of the 7 series, and a whole one of ECP5, in each of its shapes.
+_BLOCKS_18K = ((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384))
+_BLOCKS_4K = ((16, 256), (8, 512), (4, 1024), (2, 2048))
+
+XC7 = Technology(
+    family="xc7",
+    lut_inputs=6,
+    wide_luts=True,
+    absorbed_inputs=5,
+    group_inputs=5,
+    net=0.55,
+    lut=0.124,
+    carry=0.62,
+    carry_per_bit=0.029,
+    clock_to_out=0.456,
+    setup=0.1,
+    dsp=3.9,
+    dsp_step=1.6,
+    dsp_widths=(18, 25),
+    min_dsp_bits=40,
+    block_ram=2.454,
+    blocks=_BLOCKS_18K,
+    blocks_per_unit=2,
+)
+ECP5 = Technology(
+    family="ecp5",
+    lut_inputs=4,
+    wide_luts=True,
+    absorbed_inputs=0,
+    group_inputs=4,
+    net=1.0,
+    lut=0.24,
+    carry=0.65,
+    carry_per_bit=0.036,
+    clock_to_out=0.525,
+    setup=0.1,
+    dsp=3.93,
+    dsp_step=2.5,
+    dsp_widths=(18, 18),
+    min_dsp_bits=40,
+    block_ram=5.61,
+    blocks=_BLOCKS_18K,
+    blocks_per_unit=1,
+)
+# UltraPlus, the slow and frugal one; its multipliers are taken as slow as an adder of 32 bits.
+ICE40_UP = Technology(
+    family="ice40",
+    lut_inputs=4,
+    wide_luts=False,
+    absorbed_inputs=0,
+    group_inputs=4,
+    net=2.2,
+    lut=1.2,
+    carry=1.0,
+    carry_per_bit=0.35,
+    clock_to_out=1.39,
+    setup=0.1,
+    dsp=15.0,
+    dsp_step=10.0,
+    dsp_widths=(16, 16),
+    min_dsp_bits=40,
+    block_ram=4.1,
+    blocks=_BLOCKS_4K,
+    blocks_per_unit=1,
+)
+ICE40_HX = replace(
+    ICE40_UP,
+    net=0.9,
+    lut=0.4,
+    carry=0.43,
+    carry_per_bit=0.15,
+    clock_to_out=0.54,
+    dsp=15.0,
+    dsp_step=10.0,
+    block_ram=2.15,
+)
+
+GRADE_SCALE = {"1": 1.0, "1L": 1.15, "2": 0.87, "2L": 1.05, "3": 0.78}
+
+TECHNOLOGIES = {
+    **{grade: replace(XC7, scale=scale) for grade, scale in GRADE_SCALE.items()},
+    "ecp5-6": ECP5,
+    "ecp5-7": replace(ECP5, scale=0.9),
+    "ecp5-8": replace(ECP5, scale=0.78),
+    "ice40-up": ICE40_UP,
+    "ice40-hx": ICE40_HX,
+    "ice40-lp": replace(ICE40_HX, scale=1.48),
+    # LUTs of four inputs and carry chains, at the speed of the slowest ECP5: a careful guess for
+    # families that are only known by their size.
+    "lut4": replace(ECP5, family="lut4"),
+}
