@@ -20,7 +20,7 @@ from scm_hw.fold import within
 from scm_hw.interp import interpret
 from scm_hw.load import Evaluation, Model, codes, evaluate, lower, quantise, read_model
 from scm_hw.report.accuracy import accuracy
-from scm_hw.report.synthesis import fits, synthesise
+from scm_hw.report.synthesis import fits, require_synthesis, synthesise
 from scm_train import estimators, model_file
 from scm_train.errors import ScmTrainError
 from scm_train.machine import Machine
@@ -73,8 +73,8 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
     target = boards.get(board)
     try:
         design = compile_point(as_model(content), point, target)
-        found = synthesise({f"{CORE}.v": design.verilog}, CORE)
-        fits(found, target.device)
+        found = synthesise({f"{CORE}.v": design.verilog}, CORE, require_synthesis(target))
+        fits(found, target.room)
     except ScmError as error:
         return Outcome({"error": str(error), "seconds": _since(start)})
     return Outcome(
@@ -154,7 +154,7 @@ def _targets(task: Task, machine: Machine) -> NDArray:
 
 def _hardware(design: Design) -> dict[str, Any]:
     cost, plan = design.estimate, design.schedule
-    if not within(cost, design.board.device):
+    if not within(cost, design.board.room):
         raise FitError(f"design must fit {design.board.device.name}, not need {cost.lut:,} LUT")
     return {
         "lut": cost.lut,

@@ -36,7 +36,7 @@ from scm_hw.implement import Implementation, implement, require_tools
 from scm_hw.load import read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
-from scm_hw.report.synthesis import Resources, fits, synthesise
+from scm_hw.report.synthesis import Resources, fits, require_synthesis, synthesise
 from scm_hw.rows import CheckRows, check_rows, read_csv
 from scm_hw.simulate import kill_all
 
@@ -124,6 +124,8 @@ def build(
     tell("compiling")
     design = load_design(path, board, options or Options())
     name = build_name(path, design, how.name)
+    if how.gate_sim:
+        require_synthesis(board)
     if _wants_bitstream(design, how):
         require_tools(design.toolchain)
     target = how.out if how.out is not None else DEFAULT_OUT / name

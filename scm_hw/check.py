@@ -150,7 +150,12 @@ def prove_netlist(
     tell("simulating the netlist")
     plan = design.schedule
     result = run_netlist(
-        netlist, played(design, rows), plan.latency, plan.initiation_interval, workdir=workdir
+        netlist,
+        played(design, rows),
+        plan.latency,
+        plan.initiation_interval,
+        workdir=workdir,
+        family=design.board.family,
     )
     if not result.ok:
         _kept(result, design, rows, workdir, keep_failure).check()

@@ -150,7 +150,9 @@ def _linear(machine: Machine, tech: Technology) -> Cost:
     selection = Cost(lut=_selection(len(features), code, tech), ff=2 * code)
     for wanted in (machine.model.codes[i] for i in features):
         ends = (wanted.low > 0) + (wanted.high < (1 << wanted.bits) - 1)
-        selection += Cost(lut=ends * -(-wanted.bits // tech.lut_inputs), ff=wanted.bits * (ends > 0))
+        selection += Cost(
+            lut=ends * -(-wanted.bits // tech.lut_inputs), ff=wanted.bits * (ends > 0)
+        )
         selection += Cost(lut=wanted.bits * (ends > 0))
     tiles = dsp_tiles(short, long, tech)
     if not tiles:

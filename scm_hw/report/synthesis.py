@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scm_hw.boards import Device
+from scm_hw.boards import Board, Device
 from scm_hw.cache import user_cache, write_atomically
-from scm_hw.emit.toolchains import SYNTHESIS
-from scm_hw.errors import FitError, ToolError
+from scm_hw.emit.toolchains import SYNTHESIS, synthesis_family
+from scm_hw.errors import FitError, OptionError, ToolError
 from scm_hw.simulate import run_tool, telling_line
 
 Progress = Callable[[str], None]
@@ -88,6 +88,17 @@ class Resources:
             srl=count(_SHIFT_REGISTER),
             by_cell=dict(sorted(cells.items())),
         )
+
+
+def require_synthesis(board: Board) -> str:
+    """The board's family as `synthesise` knows it; OptionError where Yosys doesn't."""
+    family = synthesis_family(board)
+    if family is None:
+        raise OptionError(
+            f"board must have a part of the 7 series, ECP5 or iCE40 to be synthesised here, not "
+            f"{board.name!r} with {board.part}; choose another board"
+        )
+    return family
 
 
 def synthesise(

