@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from scm_hw.ir import Concat, Field, Input, Product, Range, Ref, Table
+from scm_hw.ir import Concat, Field, Input, Product, Range, Ref, Sum, Table
 from scm_hw.passes.rewrite import Rewriter
 from scm_hw.target import ABSORBED_INPUTS, XC7, Technology, dsps, varying_bits
 
@@ -72,6 +72,10 @@ class Terms:
         op = self.build.ops[ref]
         if self.build.is_bit(ref):
             self._bits.append((ref, weight))
+        elif isinstance(op, Sum) and len(op.operands) == 1:
+            # Not as a factor: Yosys moves a sum of two multipliers into one, and the other has none.
+            self.constant += weight * op.constant
+            self.add(op.operands[0], weight * op.weights[0])
         elif isinstance(op, Table) and not op.memory:
             self._table(op.index, [weight * v for v in op.contents], op.name)
         elif abs(weight) & (abs(weight) - 1) == 0:
