@@ -31,29 +31,36 @@ CORES: dict[str, tuple[dict[str, Any], str]] = {
     "deep argmax": ({"layers": (3, 2), "task": "classification", "outputs": 3}, "none"),
     "external": ({"mechanism": "external", "outputs": 2, "layers": (2,)}, "none"),
     "polynomial": ({"mechanism": "polynomial", "features": 1}, "none"),
+    "polynomial of two": ({"mechanism": "polynomial", "outputs": 2}, "none"),
     "table": ({"mechanism": "table", "features": 1}, "none"),
     "folded": ({"layers": (3, 2)}, "2x2"),
 }
 MORE_CORES: dict[str, tuple[dict[str, Any], str]] = {
     "deep": ({"layers": (3, 3, 2), "activation": ("sign", "step", "sign")}, "none"),
     "argmax": ({"task": "classification", "outputs": 5}, "none"),
-    "polynomial of two": ({"mechanism": "polynomial", "outputs": 2}, "none"),
     "table of two": ({"mechanism": "table"}, "none"),
     "fixed point inputs": ({"encoder": "none"}, "none"),
     "selective": ({"features": 5, "layers": (6,), "inputs_per_node": 2}, "none"),
     "folded argmax": ({"task": "classification", "outputs": 3}, "1x2"),
     "folded external": ({"mechanism": "external", "layers": (3, 2)}, "2x3"),
-    "folded into block memory": (
-        {"features": 60, "encoder": "binary", "bits": 1, "input_bits": 1, "layers": (48,)},
-        "2x4",
-    ),
 }
 
+# Weights in memories, by the blocks that they take; many cycles for each of a few samples.
+IN_BLOCKS: dict[str, tuple[dict[str, Any], str, set[str]]] = {
+    "half": ({"features": 60, "layers": (48,)}, "2x4", {"RAMB18E1"}),
+    "two halves": ({"features": 160, "layers": (48, 20)}, "4x9", {"RAMB18E1"}),
+    "whole": ({"features": 240, "layers": (96,)}, "8x9", {"RAMB18E1", "RAMB36E1"}),
+}
+ONE_BIT: dict[str, Any] = {"encoder": "binary", "bits": 1, "input_bits": 1}
 
-def designed(options: dict[str, Any], fold: str = "none", clock: float = 130.0) -> Design:
+
+def designed(
+    options: dict[str, Any], fold: str = "none", clock: float = 130.0, tables: str = "auto"
+) -> Design:
     """At a clock that multipliers can keep."""
     board = boards.by_part("xc7a100tcsg324-1", clock)
-    return compile_model(random_model(5, **(SHORT | options)), board, Options(fold=fold))
+    model = random_model(5, **(SHORT | options))
+    return compile_model(model, board, Options(fold=fold, tables=tables))
 
 
 def netlist_of(design: Design, folder: Path) -> Path:
@@ -62,12 +69,18 @@ def netlist_of(design: Design, folder: Path) -> Path:
     return path
 
 
-def simulated(design: Design, netlist: Path, folder: Path) -> SimResult:
+def cells_of(netlist: Path) -> set[str]:
+    return set(re.findall(r"^  ([A-Z][A-Z0-9]+) ", netlist.read_text(), re.M))
+
+
+def simulated(
+    design: Design, netlist: Path, folder: Path, vectors_played: int = VECTORS
+) -> SimResult:
     vectors = played(design, check_rows(design, design.model.evaluation))
     plan = design.schedule
     return run_netlist(
         netlist,
-        vectors.head(VECTORS),
+        vectors.head(vectors_played),
         plan.latency,
         plan.initiation_interval,
         workdir=folder / "work",
@@ -85,6 +98,40 @@ def test_netlists_are_their_models(kind: str, tmp_path: Path) -> None:
     assert (result.simulator, result.vectors) == ("netlist", VECTORS)
     assert result.cycles == design.schedule.latency
     assert result.interval == design.schedule.initiation_interval
+
+
+@pytest.mark.parametrize(
+    "kind", ["half", *(pytest.param(k, marks=pytest.mark.long) for k in ("two halves", "whole"))]
+)
+def test_folded_netlists_with_weights_in_block_memory(kind: str, tmp_path: Path) -> None:
+    options, fold, blocks = IN_BLOCKS[kind]
+    design = designed(options | ONE_BIT, fold)
+    netlist = netlist_of(design, tmp_path)
+    assert cells_of(netlist) >= blocks
+    result = simulated(design, netlist, tmp_path, 2)
+    assert (result.failures, result.vectors) == ((), 2)
+    assert result.cycles == design.schedule.latency
+
+
+@pytest.mark.long
+def test_a_wrong_row_of_a_block_memory_is_found(tmp_path: Path) -> None:
+    options, fold, _ = IN_BLOCKS["half"]
+    design = designed(options | ONE_BIT, fold)
+    netlist = netlist_of(design, tmp_path)
+    text = netlist.read_text()
+    found = re.search(r"\.INIT_00\(256'h([0-9a-f]{64})\)", text)
+    assert found is not None
+    inverted = f"{int(found[1], 16) ^ ((1 << 256) - 1):064x}"
+    netlist.write_text(f"{text[: found.start(1)]}{inverted}{text[found.end(1) :]}")
+    assert not simulated(design, netlist, tmp_path, 3).ok
+
+
+def test_netlists_with_levels_in_block_memory(tmp_path: Path) -> None:
+    design = designed({"features": 4, "layers": (9,), "bits": 31, "input_bits": 8}, tables="block")
+    netlist = netlist_of(design, tmp_path)
+    assert cells_of(netlist) & {"RAMB18E1", "RAMB36E1"}
+    result = simulated(design, netlist, tmp_path)
+    assert (result.failures, result.cycles) == ((), design.schedule.latency)
 
 
 def test_a_wrong_bit_of_a_lut_is_found(tmp_path: Path) -> None:
