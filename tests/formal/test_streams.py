@@ -15,7 +15,7 @@ from tests.hw.standin import StandIn
 
 TINY: dict[str, Any] = {"features": 2, "layers": (2,), "bits": 2, "input_bits": 2}
 # A reset, a full pipeline, stalls at its end, a reset in the midst of it, and what comes after.
-SPARE_CYCLES = 4
+SPARE_CYCLES = 6
 
 
 def keeps_the_rules(core: Proven, folder: Path, depth: int | None = None) -> bool:
