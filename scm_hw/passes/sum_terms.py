@@ -73,7 +73,7 @@ class Terms:
         if self.build.is_bit(ref):
             self._bits.append((ref, weight))
         elif isinstance(op, Sum) and len(op.operands) == 1:
-            # Not as a factor: Yosys moves a sum of two multipliers into one, and the other has none.
+            # Not a factor: Yosys moves a sum that two multipliers share into one, and loses it.
             self.constant += weight * op.constant
             self.add(op.operands[0], weight * op.weights[0])
         elif isinstance(op, Table) and not op.memory:

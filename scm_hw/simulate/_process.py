@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -17,6 +18,9 @@ LineCallback = Callable[[str], None]
 
 # Programs under way, so that those which other threads wait for can be stopped too.
 _running: set[subprocess.Popen[str]] = set()
+
+# A disk with fewer bytes left is as good as full: programs that fail there seldom say why.
+LEAST_ROOM = 1 << 16
 
 _TELLING = re.compile(r"error|fatal|exception|not found|killed", re.IGNORECASE)
 
@@ -84,9 +88,11 @@ def kill_group(process: subprocess.Popen[str]) -> None:
 
 def _copy(process: subprocess.Popen[str], log: Path, on_line: LineCallback | None) -> None:
     assert process.stdout is not None
-    with process.stdout, log.open("w", encoding="utf-8") as file:
+    with process.stdout, contextlib.suppress(OSError), log.open("w", encoding="utf-8") as file:
         for line in process.stdout:
-            file.write(line)
+            # On a full disk the log ends early; the program must not wait for a reader.
+            with contextlib.suppress(OSError):
+                file.write(line)
             if on_line is not None:
                 on_line(line.rstrip("\n"))
 
@@ -101,6 +107,8 @@ def _last_line(log: Path) -> str:
 
 def telling_line(log: Path) -> str:
     """The line of a log that most likely says what went wrong."""
+    if shutil.disk_usage(log.parent).free < LEAST_ROOM:
+        return f"no space left in {log.parent}"
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.search(line)]
     return (telling or lines[-1:] or ["no output"])[0]

@@ -109,6 +109,27 @@ def test_two_processes_stopped_and_gone_on_with_find_the_same(searched: Path) ->
     assert contents(out / "front") == contents(searched / "out" / "front")
 
 
+def test_a_killed_search_is_gone_on_with(searched: Path) -> None:
+    """kill -9, and half a line at the end of its journal."""
+    out = searched / "killed"
+    words = ["explore", searched / "plant.csv", "--target", "force", *QUICK, "--points", POINTS]
+    words += ["--jobs", "1", "--out", out]
+    with subprocess.Popen(
+        command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as search:
+        while search.poll() is None and _lines(out) < 4:
+            time.sleep(0.02)
+        search.kill()
+    with (out / FILE).open("ab") as journal:
+        journal.write(b'{"point": 3, "held')
+    done = subprocess.run(
+        command(*words, "--resume"), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert points_of(out) == points_of(searched / "out")
+    assert contents(out / "front") == contents(searched / "out" / "front")
+
+
 def _lines(folder: Path) -> int:
     path = folder / FILE
     return path.read_bytes().count(b"\n") if path.exists() else 0

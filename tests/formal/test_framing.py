@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ module rules(
     started <= 1;
     assume (rst == !started);
     if (rst || flag) begin
-      escaped <= 0; bad <= line_error && !flag; count <= 0; crc <= 32'hffffffff;
+      escaped <= 0; bad <= 0; count <= 0; crc <= 32'hffffffff;
     end else begin
       if (line_error) bad <= 1;
       if (strobe && data == 8'd{ESCAPE}) escaped <= 1;
@@ -110,15 +111,31 @@ endmodule
 """
 
 
-def holds(folder: Path, fault: tuple[str, str] | None, depth: int = SMALLEST + 4) -> bool:
-    """For all that can come in as many cycles as the smallest frame takes, and its first byte."""
+# Enough for the smallest frame, its flag, and its first byte at the other side.
+DEPTH = SMALLEST + 4
+# Bytes without a pause, or anything at all in fewer cycles.
+STEADY = "assume (strobe && !line_error);"
+
+
+def holds(folder: Path, depth: int, limit: str = "", *, fault: bool = False) -> bool:
+    """For all that can come down the line in so many cycles; at fault, any CRC will do."""
     verilog = to_verilog(Receiver(), "receiver")
-    if fault is not None:
-        assert fault[0] in verilog
-        verilog = verilog.replace(*fault)
-    return proves(folder, {"receiver.v": verilog, "rules.sv": RULES}, "rules", depth)
+    if fault:
+        verilog, planted = re.subn(r"= ~ match_detected;", "= 1'h0;", verilog)
+        assert planted
+    rules = RULES.replace("started <= 1;", f"started <= 1; {limit}", 1)
+    return proves(folder, {"receiver.v": verilog, "rules.sv": rules}, "rules", depth)
+
+
+def test_nothing_comes_of_less_than_a_frame(tmp_path: Path) -> None:
+    assert holds(tmp_path, 7)
 
 
 @pytest.mark.long
-def test_no_bad_frame_is_accepted(tmp_path: Path) -> None:
-    assert holds(tmp_path, None)
+def test_no_frame_with_a_bad_crc_is_accepted(tmp_path: Path) -> None:
+    assert holds(tmp_path, DEPTH, STEADY)
+
+
+@pytest.mark.long
+def test_a_receiver_that_takes_any_crc_has_a_counterexample(tmp_path: Path) -> None:
+    assert not holds(tmp_path, DEPTH, STEADY, fault=True)

@@ -1,4 +1,4 @@
-"""Popcounts, readouts, tables, thresholds and argmax: what they mean, for every input there is."""
+"""Popcounts, sums, readouts, tables, thresholds and argmax are what they mean, for all inputs."""
 
 from __future__ import annotations
 
@@ -77,6 +77,16 @@ def table(fault: bool) -> tuple[Program, str]:
     return program(ops, 2), " + ".join(looked_up)
 
 
+def compressor(fault: bool) -> tuple[Program, str]:
+    """Five words of two bits, with weights of either sign, in one sum."""
+    weights = [1, -2, 3, 5, -3]
+    found = swapped(weights) if fault else weights
+    ops: list[Op] = [Input(i, 0, 3, name=f"x{i}") for i in range(5)]
+    ops.append(Sum(tuple(range(5)), tuple(found), -9))
+    terms = (f" + 16'd{w % (1 << 16)} * sample[{2 * i + 1}:{2 * i}]" for i, w in enumerate(weights))
+    return program(ops, 5), f"(16'd{-9 % (1 << 16)}{''.join(terms)})"
+
+
 def argmax(fault: bool) -> tuple[Program, str]:
     """The largest of four scores, the first of those that are equal."""
     ops: list[Op] = [Input(i, -16, 15, name=f"s{i}") for i in range(4)]
@@ -89,7 +99,7 @@ def argmax(fault: bool) -> tuple[Program, str]:
     return program(ops, 4), f"({wins[0]}) ? 0 : ({wins[1]}) ? 1 : ({wins[2]}) ? 2 : 3"
 
 
-PARTS = (popcount, node, readout, table, argmax)
+PARTS = (popcount, node, readout, table, compressor, argmax)
 
 
 def holds(part: Callable[[bool], tuple[Program, str]], fault: bool, folder: Path) -> bool:

@@ -8,12 +8,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from scm_hw import check
+from scm_hw.__main__ import main
 from scm_hw.errors import OptionError
 from scm_hw.folders import replacing, write_files
+from scm_hw.simulate import run_icarus
 from tests.hw.commands import command, contents, run, small_model
 
 QUICK = ("--no-sim", "--no-synth")
@@ -139,6 +143,27 @@ def test_a_simulator_that_crashes_is_one_line(
     assert left == earlier
     assert run("build", "m.npz", "--out", "out", *QUICK, cwd=tmp_path).returncode == 0
     assert contents(tmp_path).keys() == earlier.keys()
+
+
+def test_a_simulator_that_hangs_is_stopped(
+    tmp_path: Path,
+    earlier: dict[str, bytes],
+    simulator: Callable[[str], dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Ten minutes are a few seconds here."""
+    monkeypatch.setenv("PATH", simulator("exec sleep 61.25")["PATH"])
+    monkeypatch.setattr(check, "run_icarus", partial(run_icarus, timeout=8))
+    monkeypatch.chdir(tmp_path)
+    assert main(["build", "m.npz", "--out", "out", *PROVEN]) == 1
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("error: icarus must end within 8 s, not run on")
+    assert complaint.count("\n") == 1
+    left = {k: v for k, v in contents(tmp_path).items() if not k.startswith("out.failed")}
+    assert left == earlier
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert "sleep 61.25" not in running.stdout
 
 
 def test_a_disk_without_room_is_one_line(tmp_path: Path, earlier: dict[str, bytes]) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from scm_hw.errors import OptionError, UnsupportedModelError
+from scm_hw.fold import FoldedCore, FoldPlan, fold_machine, parse_fold
 from scm_hw.interp import interpret
 from scm_hw.ir import Program, verify
 from scm_hw.load import (
@@ -23,9 +27,10 @@ from scm_hw.load import (
     quantise,
 )
 from scm_hw.passes import optimise
-from scm_hw.rtl import ScmCore
+from scm_hw.report.synthesis import synthesise
+from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import MODES, lay_out
-from scm_hw.simulate import run_amaranth
+from scm_hw.simulate import run_amaranth, run_netlist
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import model_arrays
 
@@ -123,3 +128,63 @@ def test_cores_are_their_models(options: dict[str, Any], frac_bits: int, clock: 
     literal = packed_vectors(program, core.in_widths, core.out_widths, 16)
     result = run_amaranth(lambda: core, literal, core.latency)
     assert result.failures == ()
+
+
+def folded_core(model: Model, program: Program, frac_bits: int, fold: str) -> FoldedCore:
+    machine = fold_machine(model, quantise(model, frac_bits), program)
+    return FoldedCore(FoldPlan(machine, parse_fold(fold, len(model.layers)), 20.0))
+
+
+@settings(BOUNDED, max_examples=8)
+@given(model_options(features=2, layers=2), st.integers(1, 8), st.integers(1, 3), st.integers(1, 4))
+def test_folded_cores_are_their_models(
+    options: dict[str, Any], frac_bits: int, pe: int, simd: int
+) -> None:
+    """The same, with weights in memories."""
+    assume(options["layers"])
+    model, program = compiled_program(options, frac_bits)
+    try:
+        core = folded_core(model, program, frac_bits, f"{pe}x{simd}")
+    except UnsupportedModelError:
+        assume(False)
+    literal = packed_vectors(program, core.in_widths, core.out_widths, 5)
+    result = run_amaranth(lambda: core, literal, core.latency, core.initiation_interval)
+    assert result.failures == ()
+
+
+def netlist_failures(core: ScmCore | FoldedCore, program: Program, count: int) -> tuple[str, ...]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        synthesise({"scm_core.v": to_verilog(core, "scm_core")}, netlist=folder / "netlist.v")
+        vectors = packed_vectors(program, core.in_widths, core.out_widths, count)
+        result = run_netlist(
+            folder / "netlist.v",
+            vectors,
+            core.latency,
+            core.initiation_interval,
+            workdir=folder / "work",
+        )
+    return result.failures
+
+
+@pytest.mark.long
+@settings(BOUNDED, max_examples=12)
+@given(model_options(features=2, layers=2), st.integers(1, 6), st.booleans())
+def test_netlists_are_their_models(options: dict[str, Any], frac_bits: int, fold: bool) -> None:
+    model, program = compiled_program(options, frac_bits)
+    if fold:
+        assume(options["layers"])
+        core: ScmCore | FoldedCore = folded_core(model, program, frac_bits, "2x2")
+    else:
+        layout = lay_out(optimise(program), clock_mhz=60)
+        core = ScmCore(layout.program, layout.schedule)
+    assert netlist_failures(core, program, 12) == ()
+
+
+@settings(BOUNDED, max_examples=2)
+@given(model_options(features=1, layers=1), st.integers(1, 4))
+def test_small_netlists_are_their_models(options: dict[str, Any], frac_bits: int) -> None:
+    _, program = compiled_program(options, frac_bits)
+    layout = lay_out(optimise(program), clock_mhz=60)
+    core = ScmCore(layout.program, layout.schedule)
+    assert netlist_failures(core, program, 12) == ()
