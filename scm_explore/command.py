@@ -27,6 +27,15 @@ def add_command(commands: Any) -> None:
     add("--drop", action="append", default=[], help="leave these columns out")
     add("--task", choices=("auto", "regression", "classification"), default="auto")
     add("--test-fraction", type=float, help="share of rows that no choice sees (0.25)")
+    add("--mechanism", help="module:function on raw inputs, or `dataset` for a data set's own")
+    add(
+        "--mechanism-kind",
+        choices=("polynomial", "table", "external"),
+        help="how hardware has it (none, polynomial and, of named inputs, table are all tried)",
+    )
+    add("--mechanism-inputs", action="append", help="features that it depends on")
+    add("--mechanism-points", type=positive, default=33, help="points per input of a table (33)")
+    add("--mechanism-degree", type=positive, default=2, help="degree of a polynomial (2)")
     add("--board", default="arty-a7", help="default %(default)s")
     add("--budget", type=seconds, metavar="TIME", help="30m, 2h or 90s (10m without --points)")
     add("--points", type=positive, metavar="N", help="designs to try; makes the result repeatable")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import FitError, ScmError
 from scm_hw.fold import within
 from scm_hw.interp import interpret
-from scm_hw.load import Evaluation, Model, codes, evaluate, lower, quantise, read_model
+from scm_hw.load import Evaluation, Model, evaluate, lower, quantise, read_model
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.synthesis import fits, require_synthesis, synthesise
+from scm_hw.rows import integers
 from scm_train import estimators, model_file
 from scm_train.errors import ScmTrainError
 from scm_train.machine import Machine
@@ -42,6 +44,8 @@ class Task:
     target_names: tuple[str, ...]
     board: str
     seed: int
+    mechanisms: Mapping[str, Any] = field(default_factory=dict)
+    """What the trainer is given for each kind of mechanism but none."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,9 @@ def hardware_error(model: Model, frac_bits: int) -> float:
     rows = model.evaluation
     assert isinstance(rows, Evaluation)
     fixed = quantise(model, frac_bits)
-    outputs = interpret(lower(model, fixed), codes(model, rows.inputs))
-    found = accuracy(model, fixed, rows, evaluate(model, rows.inputs).output, outputs)
+    outputs = interpret(lower(model, fixed), integers(model, fixed, rows.inputs, rows.mechanism))
+    on_pc = evaluate(model, rows.inputs, rows.mechanism).output
+    found = accuracy(model, model, fixed, rows, on_pc, outputs)
     return float(1.0 - found["accuracy_hw"] if model.is_classifier else found["rmse_hw"])
 
 
@@ -137,6 +142,7 @@ def _trained(task: Task, point: Point) -> Machine:
         input_bits=point.input_bits,
         inputs_per_node=point.inputs_per_node,
         bias_range=point.bias_range,
+        mechanism=task.mechanisms.get(point.mechanism),
         random_state=task.seed,
     )
     learner.fit(task.x, task.y)

@@ -97,9 +97,9 @@ def _front(result: dict[str, Any]) -> Section:
         table(
             "Designs, the most accurate first",
             ("Design", f"{title}, held out", f"{title}, test", "LUT", "FF", "DSP", "BRAM")
-            + ("Cycles", "Latency", "Nodes", "Encoder"),
+            + ("Cycles", "Latency", "Nodes", "Encoder", "Mechanism"),
             [_front_row(row, score) for row in rows],
-            text_columns=(9, 10),
+            text_columns=(9, 10, 11),
         ),
         rest,
         el("p", "LUTs marked ~ are the compiler's estimate; the others are synthesised.")
@@ -122,6 +122,7 @@ def _front_row(row: dict[str, Any], score: str) -> list[Child]:
         f"{row['latency_ns']:,g} ns",
         "+".join(map(str, row["trained_nodes"])) or "none",
         row["design"]["encoder"],
+        row["design"]["mechanism"],
     ]
 
 
@@ -230,6 +231,7 @@ def _how(result: dict[str, Any]) -> Section:
                 ("Rows to test on", f"{rows['test']:,}"),
                 ("Seed", str(result["seed"])),
                 ("Most nodes in a layer", str(result["max_nodes"])),
+                ("Mechanism", name(result["mechanism"])),
             ]
         ),
     )

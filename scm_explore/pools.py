@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +23,15 @@ Jobs = Mapping[int, tuple[Any, ...]]
 CONNECT_SECONDS = 10
 # Workers may go away with data that only they held; then what is missing is sent once more.
 ATTEMPTS = 4
+
+
+def travel_by_value(module: str) -> None:
+    """Let functions of a user's module be sent whole to workers, which need not have it."""
+    picklers = [joblib.externals.cloudpickle]
+    with contextlib.suppress(ImportError):
+        picklers.append(importlib.import_module("cloudpickle"))
+    for pickler in picklers:
+        pickler.register_pickle_by_value(sys.modules[module])
 
 
 class Pool(Protocol):

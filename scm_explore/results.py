@@ -31,6 +31,8 @@ class Test:
 
     x: NDArray[np.float64]
     y: NDArray
+    mechanism: Any = None
+    """The function of models whose mechanism stays outside."""
 
 
 def write_results(journal: Journal, about: dict[str, Any], test: Test) -> dict[str, Any]:
@@ -61,7 +63,8 @@ def _written(
     """Put a point's model into the folder, with the test rows in it, and say what it is."""
     record = journal.points[number]
     name = f"p{number:04d}"
-    machine = model_file.load(journal.model_path(number))
+    outside = test.mechanism if record.point.mechanism == "external" else None
+    machine = model_file.load(journal.model_path(number), outside)
     if machine.classes is None:
         targets = test.y.reshape(len(test.y), -1).astype(np.float64)
     else:

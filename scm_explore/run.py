@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,14 @@ from scm_explore.console import FrontView, show_front
 from scm_explore.evaluate import Task
 from scm_explore.explore import Limits, explore
 from scm_explore.journal import Journal, open_journal
-from scm_explore.pools import Pool, local_or_cluster
+from scm_explore.pools import Pool, local_or_cluster, travel_by_value
 from scm_explore.results import FOLDER, Test, write_results
 from scm_explore.space import Space
 from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.errors import OptionError
 from scm_train import cli_data
+from scm_train.cli_mechanism import fit_mechanism
 from scm_train.errors import ScmTrainError
 from scm_train.model_file import MAX_EVALUATION_ROWS
 
@@ -43,6 +44,7 @@ class Rows:
     train: Any
     held_out: Any
     test: Any
+    mechanisms: dict[str, Any] = field(default_factory=lambda: {"none": None})
 
     def task(self, board: str, seed: int) -> Task:
         x, y = self.data.rows.X, self.data.rows.y
@@ -56,10 +58,16 @@ class Rows:
             target_names=self.data.rows.target_names,
             board=board,
             seed=seed,
+            mechanisms=self.mechanisms,
         )
 
     def tested(self) -> Test:
-        return Test(self.data.rows.X[self.test], self.data.rows.y[self.test])
+        outside = self.mechanisms.get("external")
+        return Test(
+            self.data.rows.X[self.test],
+            self.data.rows.y[self.test],
+            None if outside is None else outside.function,
+        )
 
     def digest(self) -> str:
         """Of everything that the rows and their split are."""
@@ -105,7 +113,7 @@ def _searched(
     pool: Pool,
 ) -> dict[str, Any]:
     view = FrontView(journal, about["score"], args.quiet or args.json, limits.seconds)
-    space = Space(rows.data.rows.X.shape[1], args.max_nodes)
+    space = Space(rows.data.rows.X.shape[1], args.max_nodes, tuple(rows.mechanisms))
     with view.running():
         explore(rows.task(args.board, args.seed), space, limits, journal, pool, view.tell)
     return write_results(journal, about, rows.tested())
@@ -125,7 +133,28 @@ def split_rows(args: argparse.Namespace) -> Rows:
     y = data.rows.y[rest[train]]
     if data.task == "regression" and (y == y[0]).all(axis=0).any():
         raise OptionError(f"targets must vary in the {len(y)} training rows; gather more data")
-    return Rows(data, rest[train], _bounded(rest[held_out]), _bounded(test))
+    parts = (rest[train], _bounded(rest[held_out]), _bounded(test))
+    return Rows(data, *parts, _mechanisms(args, data))
+
+
+def _mechanisms(args: argparse.Namespace, data: cli_data.Data) -> dict[str, Any]:
+    """What may be tried, the default first.
+
+    One that stays outside of the FPGA has no part in its LUTs: designs with and without it can't be
+    compared, so that it is in all of them or in none.
+    """
+    if args.mechanism is None:
+        return {"none": None}
+    kinds = [args.mechanism_kind]
+    if args.mechanism_kind is None:
+        kinds = ["polynomial", *(["table"] if args.mechanism_inputs else [])]
+    names, found = data.rows.feature_names, {}
+    for kind in kinds:
+        asked = argparse.Namespace(**vars(args) | {"mechanism_kind": kind})
+        found[kind] = fit_mechanism(asked, names, data.mechanism)
+    if args.mechanism != "dataset":
+        travel_by_value(args.mechanism.partition(":")[0])
+    return found if "external" in found else found | {"none": None}
 
 
 def _bounded(rows: Any) -> Any:
@@ -153,7 +182,20 @@ def _about(args: argparse.Namespace, rows: Rows, board: Board) -> dict[str, Any]
         "rows_sha256": rows.digest(),
         "seed": args.seed,
         "max_nodes": args.max_nodes,
+        "mechanism": _mechanism_words(args, rows),
     }
+
+
+def _mechanism_words(args: argparse.Namespace, rows: Rows) -> str:
+    """What the mechanism is, and how it may be had."""
+    if args.mechanism is None:
+        return "none"
+    words = f"{args.mechanism} as {', '.join(rows.mechanisms)}"
+    if args.mechanism_inputs:
+        words += f" of {','.join(args.mechanism_inputs)}"
+    if "polynomial" in rows.mechanisms:
+        words += f", degree {args.mechanism_degree}"
+    return words + (f", {args.mechanism_points} points" if "table" in rows.mechanisms else "")
 
 
 def _same(about: dict[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class Point:
     pipeline: str
     fold: str
     tables: str
+    mechanism: str = "none"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,10 +43,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Space:
-    """All points for data of so many features, with at most `max_nodes` nodes in a layer."""
+    """All points for data of so many features, with at most `max_nodes` nodes in a layer.
+
+    `mechanisms` are the ways in which hardware may have the mechanism, the default one first.
+    """
 
     features: int
     max_nodes: int
+    mechanisms: tuple[str, ...] = ("none",)
 
     @cached_property
     def choices(self) -> dict[str, tuple[Choice, ...]]:
@@ -69,6 +74,7 @@ class Space:
             "pipeline": ("balanced", "min-latency", "max-clock"),
             "fold": (*("auto",) * 5, "1x8", "2x16", "4x16", "8x32", "16x64"),
             "tables": ("auto", "auto", "block"),
+            "mechanism": self.mechanisms,
         }
 
     @cached_property
@@ -95,7 +101,13 @@ class Space:
             pipeline="balanced",
             fold="auto",
             tables="auto",
+            mechanism=self.mechanisms[0],
         )
+
+    @cached_property
+    def _open(self) -> list[str]:
+        """Fields with anything to choose from."""
+        return [name for name in _FIELDS if len(self.choices.get(name, self.ladder)) > 1]
 
     def random(self, rng: np.random.Generator) -> Point:
         drawn = {name: _one(rng, values) for name, values in self.choices.items()}
@@ -103,7 +115,7 @@ class Space:
 
     def mutated(self, rng: np.random.Generator, point: Point) -> Point:
         """The point with one or two of its choices made anew."""
-        for name in rng.choice(_FIELDS, rng.integers(1, 3), replace=False):
+        for name in rng.choice(self._open, rng.integers(1, 3), replace=False):
             if name == "nodes":
                 point = replace(point, nodes=self._near(rng, point.nodes))
             else:

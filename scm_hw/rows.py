@@ -15,6 +15,7 @@ from scm_hw.errors import OptionError
 from scm_hw.interp import interpret, trace
 from scm_hw.ir import Argmax, Program
 from scm_hw.load import Activity, Evaluation, Model, codes, evaluate, mechanism_words
+from scm_hw.load.fixed_point import FixedPoint
 from scm_hw.load.reference import mechanism_values
 from scm_hw.simulate import Vectors
 
@@ -63,12 +64,19 @@ def hardware_inputs(
     design: Design, raw: NDArray[np.float64], mechanism: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
     """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
-    model = design.hardware
+    return integers(design.hardware, design.fixed, raw, mechanism)
+
+
+def integers(
+    model: Model,
+    fixed: FixedPoint,
+    raw: NDArray[np.float64],
+    mechanism: NDArray[np.float64] | None,
+) -> NDArray[np.int64]:
+    """The same of a model that is not laid out yet."""
     columns = [codes(model, raw)]
-    if design.fixed.word_range is not None:
-        columns.append(
-            mechanism_words(model, design.fixed, mechanism_values(model, raw, mechanism))
-        )
+    if fixed.word_range is not None:
+        columns.append(mechanism_words(model, fixed, mechanism_values(model, raw, mechanism)))
     return np.concatenate(columns, axis=1)
 
 

@@ -9,6 +9,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from scm_explore.space import Space
 from scm_hw.__main__ import main
 from scm_hw.design import Design
 from scm_hw.errors import FitError
+from scm_train import model_file
 from scm_train.model_file import MAX_EVALUATION_ROWS
 from tests.explore.searches import (
     QUICK,
@@ -182,7 +184,9 @@ def test_a_design_of_the_front_builds_to_what_the_table_says(
     args = arguments(searched / "plant.csv", "--target", "force", "--max-nodes", "5")
     rows = split_rows(args)
     about = front_of(searched / "out")
-    about = {k: about[k] for k in ("name", "board", "part", "score", "data", "rows", "seed")}
+    about = {
+        k: about[k] for k in ("name", "board", "part", "score", "data", "rows", "seed", "mechanism")
+    }
     journal = open_journal(tmp_path / "out", about, resume=False)
     told: list[str] = []
     explore(
@@ -220,6 +224,45 @@ def test_classifiers_are_chosen_by_accuracy(tmp_path: Path, capsys: pytest.Captu
     scores = [row["held_out_accuracy"] for row in result["front"]]
     assert scores == sorted(scores, reverse=True) and scores[0] > 0.8
     assert all(0 <= row["test_accuracy"] <= 1 for row in result["front"])
+
+
+@pytest.fixture
+def physics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A mechanism beside its data, and the words that ask for it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "physics", raising=False)
+    Path("physics.py").write_text("def pull(X):\n    return X[:, 0] ** 2\n")
+    words = [plant_csv(Path("plant.csv")), "--target", "force", *QUICK]
+    return ["explore", *map(str, words), "--mechanism", "physics:pull"]
+
+
+def test_a_mechanism_is_tried_in_hardware_and_left_out(physics: list[str]) -> None:
+    words = [*physics, "--mechanism-inputs", "speed", "--points", "12", "--jobs", "2"]
+    assert main([*words, "--out", "out"]) == 0
+    found = points_of(Path("out"))
+    kinds = {number: point["design"]["mechanism"] for number, point in found.items()}
+    assert kinds[0] == "polynomial" and set(kinds.values()) == {"none", "polynomial", "table"}
+    for number, kind in kinds.items():
+        if "error" not in found[number]["found"]:
+            machine = model_file.load(Path("out", "models", f"p{number:04d}.npz"))
+            assert machine.mechanism.kind == kind
+    # The best design knows the square that nodes can only come near to.
+    best = front_of(Path("out"))["front"][0]
+    assert best["design"]["mechanism"] != "none"
+
+
+def test_a_mechanism_outside_is_in_every_design(physics: list[str], capsys) -> None:
+    words = [*physics, "--mechanism-kind", "external", "--out", "out", "--jobs", "1"]
+    assert main([*words, "--points", "3"]) == 0
+    kinds = {point["design"]["mechanism"] for point in points_of(Path("out")).values()}
+    assert kinds == {"external"}
+    row = front_of(Path("out"))["front"][0]
+    capsys.readouterr()
+    build = [*shlex.split(row["build"])[4:], "--no-sim", "--no-synth", "--json"]
+    assert main(["build", f"out/front/{row['model']}", *build[1:], "--out", "built"]) == 0
+    assert json.loads(capsys.readouterr().out)["rmse_hw"] == row["test_rmse"]
+    assert main([*words[: words.index("--mechanism")], "--out", "out", "--resume"]) == 2
+    assert "mechanism of the search in out must be 'physics:pull as" in capsys.readouterr().err
 
 
 def test_a_budget_ends_the_search(searched: Path, tmp_path: Path) -> None:
@@ -260,6 +303,11 @@ BAD = {
     "no budget": (["plant.csv", "--target", "force", "--budget", "0"], "must be a time such"),
     "bad points": (["plant.csv", "--target", "force", "--points", "0"], "whole number from 1 up"),
     "bad seed": (["plant.csv", "--target", "force", "--seed", "-1"], "2\\*\\*32"),
+    "bad mechanism": (["plant.csv", "--target", "force", "--mechanism", "x"], "module:function"),
+    "no inputs": (
+        ["plant.csv", "--target", "force", "--mechanism", "math:sin", "--mechanism-kind", "table"],
+        "--mechanism-inputs must name one to three features",
+    ),
     "few rows": (["few.csv", "--target", "force"], "must be at least 5 each"),
     "nothing there": (["plant.csv", "--target", "force", "--resume"], "must hold a search to res"),
 }
