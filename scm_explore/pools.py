@@ -27,11 +27,10 @@ ATTEMPTS = 4
 
 def travel_by_value(module: str) -> None:
     """Let functions of a user's module be sent whole to workers, which need not have it."""
-    picklers = [joblib.externals.cloudpickle]
-    with contextlib.suppress(ImportError):
-        picklers.append(importlib.import_module("cloudpickle"))
-    for pickler in picklers:
-        pickler.register_pickle_by_value(sys.modules[module])
+    # The one of the process pool, and the one of Dask, which is optional.
+    for pickler in ("joblib.externals.cloudpickle", "cloudpickle"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(pickler).register_pickle_by_value(sys.modules[module])
 
 
 class Pool(Protocol):
