@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scm_hw.design import Design
 from scm_hw.interp import interpret, trace
-from scm_hw.ir import AtLeast, Input, Program, Ref, Sum
+from scm_hw.ir import AtLeast, Program, Ref, Sum
 from scm_hw.passes import integer_thresholds
 from scm_hw.report.synthesis import synthesise
 
@@ -33,7 +33,7 @@ def through_da4ml(design: Design, rows: int = 2000, seed: int = 0) -> dict[str, 
     from da4ml.codegen import VerilogModel
 
     program = integer_thresholds(design.meaning)
-    coded = [ref for ref, op in program if isinstance(op, AtLeast) and _is_input(program, op)]
+    coded = sorted({ref for _, _, source in _nodes(program) for ref in source.operands})
     logic = _traced(program, coded)
     codes = _random_codes(design, rows, seed)
     bits = trace(program, codes, coded)
@@ -51,8 +51,12 @@ def through_da4ml(design: Design, rows: int = 2000, seed: int = 0) -> dict[str, 
     return {"lut": found.lut, "ff": found.ff, "stages": stages, "vectors": rows}
 
 
-def _is_input(program: Program, op: AtLeast) -> bool:
-    return isinstance(program.ops[op.value], Input)
+def _nodes(program: Program) -> list[tuple[Ref, AtLeast, Sum]]:
+    return [
+        (ref, op, source)
+        for ref, op in program
+        if isinstance(op, AtLeast) and isinstance(source := program.ops[op.value], Sum)
+    ]
 
 
 def _traced(program: Program, coded: list[Ref]) -> Any:
@@ -60,11 +64,7 @@ def _traced(program: Program, coded: list[Ref]) -> Any:
     from da4ml.trace import FixedVariableArray, FixedVariableArrayInput, comb_trace
 
     inputs = FixedVariableArrayInput(len(coded)).quantize(0, 1, 0)
-    nodes = [
-        (ref, op, source)
-        for ref, op in program
-        if isinstance(op, AtLeast) and isinstance(source := program.ops[op.value], Sum)
-    ]
+    nodes = _nodes(program)
     signs = _matrix([source for _, _, source in nodes], coded)
     bounds = np.array([op.bound - source.constant for _, op, source in nodes], dtype=np.float64)
     margins = inputs @ signs - bounds

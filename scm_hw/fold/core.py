@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from scm_hw.fold.lanes import Lanes, constant_memory, readout_rows, select, sliced, total
 from scm_hw.fold.machine import coefficient_bits
 from scm_hw.fold.plan import LINEAR_RANKS, READOUT_RANKS, FoldPlan
 from scm_hw.ir import ranges
-from scm_hw.rtl import Probe, ScmCore
+from scm_hw.rtl import ScmCore, StreamCore
 from scm_hw.schedule import Layout
 
 
-class FoldedCore(wiring.Component):
+class FoldedCore(StreamCore):
     """A stochastic configuration machine that works through its weights step by step.
 
     Takes a sample at a clock edge where `in_valid` and `in_ready` are both high. Its result can be
@@ -34,20 +32,11 @@ class FoldedCore(wiring.Component):
 
     def __init__(self, plan: FoldPlan) -> None:
         self.plan = plan
-        self.in_widths = [reach.width for reach in plan.machine.inputs]
-        self.out_widths = [reach.width for reach in plan.machine.outputs]
-        self.latency = plan.latency
-        self.initiation_interval = plan.initiation_interval
-        self.probes: list[Probe] = []
         super().__init__(
-            {
-                "in_valid": In(1),
-                "in_ready": Out(1),
-                "in_data": In(sum(self.in_widths)),
-                "out_valid": Out(1),
-                "out_ready": In(1),
-                "out_data": Out(sum(self.out_widths)),
-            }
+            [reach.width for reach in plan.machine.inputs],
+            [reach.width for reach in plan.machine.outputs],
+            plan.latency,
+            plan.initiation_interval,
         )
 
     def elaborate(self, platform: object) -> Module:

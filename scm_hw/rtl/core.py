@@ -26,7 +26,36 @@ class Probe:
     cycle: int
 
 
-class ScmCore(wiring.Component):
+class StreamCore(wiring.Component):
+    """What every core shows of itself: packed words with valid and ready on both sides.
+
+    A result can be taken `latency` edges after its sample, and a sample enters every
+    `initiation_interval` edges. `probes` are known once the core has been elaborated.
+    """
+
+    def __init__(
+        self,
+        in_widths: list[int],
+        out_widths: list[int],
+        latency: int,
+        initiation_interval: int,
+    ) -> None:
+        self.in_widths, self.out_widths = in_widths, out_widths
+        self.latency, self.initiation_interval = latency, initiation_interval
+        self.probes: list[Probe] = []
+        super().__init__(
+            {
+                "in_valid": In(1),
+                "in_ready": Out(1),
+                "in_data": In(sum(in_widths)),
+                "out_valid": Out(1),
+                "out_ready": In(1),
+                "out_data": Out(sum(out_widths)),
+            }
+        )
+
+
+class ScmCore(StreamCore):
     """A stochastic configuration machine as a pipeline.
 
     Takes a sample at every clock edge where `in_valid` and `in_ready` are both high. Its result can
@@ -50,20 +79,11 @@ class ScmCore(wiring.Component):
         self.program = program
         self.schedule = schedule
         self.ranges = ranges(program)
-        self.in_widths = [self.ranges[r].width for r in program.inputs]
-        self.out_widths = [self.ranges[r].width for r in program.outputs]
-        self.latency = schedule.latency
-        self.initiation_interval = schedule.initiation_interval
-        self.probes: list[Probe] = []
         super().__init__(
-            {
-                "in_valid": In(1),
-                "in_ready": Out(1),
-                "in_data": In(sum(self.in_widths)),
-                "out_valid": Out(1),
-                "out_ready": In(1),
-                "out_data": Out(sum(self.out_widths)),
-            }
+            [self.ranges[r].width for r in program.inputs],
+            [self.ranges[r].width for r in program.outputs],
+            schedule.latency,
+            schedule.initiation_interval,
         )
 
     def elaborate(self, platform: object) -> Module:
