@@ -17,7 +17,7 @@ from scm_train.engine import Settings, _Growth
 from scm_train.history import History
 from scm_train.linear import LinearPart
 from scm_train.machine import Layer
-from scm_train.readout import DEPENDENT, Readout, _rmse
+from scm_train.readout import DEPENDENT, MOST_PASSES, Readout, _rmse
 from scm_train.search import TIE, Configuration, SearchSettings, _Moments
 
 __all__ = ["RemoteGrowth", "RemoteRest", "RemoteSearch"]
@@ -113,7 +113,7 @@ class _RemoteReadout(Readout):
         step, square = self.cluster.sums("propose", h)
         r = np.zeros(len(self))
         size = after = float(np.sqrt(square))
-        for _ in range(2):
+        for _ in range(MOST_PASSES):
             r += step
             step, square = self.cluster.sums("subtract", step)
             before, after = after, float(np.sqrt(square))

@@ -1,8 +1,9 @@
 """The least-squares readout of all nodes, by an orthogonal factorisation that grows and shrinks.
 
-The outputs of the nodes are ``H = Q R`` with orthonormal ``Q``, by classical Gram-Schmidt done
-twice, which is as orthogonal as Householder's. A node costs a few passes over ``Q``. The readout
-then follows from the small factor ``R`` and ``C = Q^T T`` alone, with ridge or without.
+The outputs of the nodes are ``H = Q R`` with orthonormal ``Q``, by classical Gram-Schmidt, again
+until it takes little off, which is as orthogonal as Householder's. A node costs a few passes over
+``Q``. The readout then follows from the small factor ``R`` and ``C = Q^T T`` alone, with ridge or
+without.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ BLOCK_NUMBERS = 1 << 20
 FEWEST_COLUMNS = 16
 #: Rows per chunk of a pass over Q.
 CHUNK = 65536
-#: A node with less than this share of its norm outside the others' span adds nothing.
-DEPENDENT = 1e-10
+#: A node with less than this share of its norm outside the others' span adds nothing but the
+#: rounding of its products with them.
+DEPENDENT = 1e-14
+#: Passes of Gram-Schmidt, at most; two are enough unless rounding is all that is left.
+MOST_PASSES = 3
 
 
 class _Columns:
@@ -155,7 +159,7 @@ class Readout:
         q = np.array(h, dtype=np.float64)
         r = np.zeros(len(self))
         size = before = after = float(np.linalg.norm(q))
-        for _ in range(2):
+        for _ in range(MOST_PASSES):
             step = self._q.dot(q)
             self._q.subtract(q, step)
             r += step
@@ -198,7 +202,7 @@ def ridge_solution(factor: Floats, moments: Floats, ridge: float = 0.0) -> Float
     if not factor.size:
         return np.zeros((factor.shape[1], moments.shape[1]))
     u, s, vt = np.linalg.svd(factor, full_matrices=False)
-    kept = s > s[0] * max(factor.shape) * np.finfo(float).eps
+    kept = s > s[0] * max(max(factor.shape) * np.finfo(float).eps, DEPENDENT)
     gain = np.where(kept, s / np.where(kept, s * s + ridge, 1.0), 0.0)
     return vt.T @ (gain[:, None] * (u.T @ moments))
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from scm_train import SCMRegressor
+from scm_train import DIRVFL1Regressor, SCMRegressor
 from scm_train.chunks import chunk_map
+from scm_train.datasets import load
 from scm_train.errors import DataError
 from scm_train.readout import Readout, ridge_solution
 
@@ -102,24 +103,69 @@ def test_one_row_is_refused() -> None:
         fitted(X[:1], Y[:1])
 
 
-@pytest.mark.parametrize("condition", [1e2, 1e5, 1e7])
-def test_the_readout_is_least_squares(condition: float) -> None:
-    """Fitted values against scipy's, on nodes that are nearly dependent.
-
-    Beyond a condition of 1e8 both lose the digits that are compared here.
-    """
+def ill_conditioned(condition: float) -> np.ndarray:
+    """Twenty nodes, no two of them alike and all of them nearly dependent."""
     rng = np.random.default_rng(1)
     left, _ = np.linalg.qr(rng.normal(size=(300, 20)))
     right, _ = np.linalg.qr(rng.normal(size=(20, 20)))
-    nodes = left * np.geomspace(1, 1 / condition, 20) @ right
-    targets = rng.normal(size=(300, 2))
+    return left * np.geomspace(1, 1 / condition, 20) @ right
+
+
+def solved(nodes: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The readout of nodes that were added one by one."""
     with chunk_map() as chunks:
         readout = Readout(targets, chunks)
         for node in nodes.T:
             readout.add(np.ascontiguousarray(node))
-        found = nodes @ ridge_solution(*readout.factors())
+        return ridge_solution(*readout.factors())
+
+
+def off(found: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+
+
+@pytest.mark.parametrize("condition", 10.0 ** np.arange(2, 14))
+def test_the_readout_is_least_squares(condition: float) -> None:
+    """Fitted values and residual against scipy's, to the last digit that the condition leaves."""
+    nodes = ill_conditioned(condition)
+    targets = np.random.default_rng(2).normal(size=(300, 2))
+    found = nodes @ solved(nodes, targets)
     exact = nodes @ scipy.linalg.lstsq(nodes, targets, cond=0)[0]
-    assert np.linalg.norm(found - exact) <= 1e-9 * np.linalg.norm(exact)
+    assert off(found, exact) <= max(1e-9, np.finfo(float).eps * condition)
+    # Near its least value the residual hardly depends on the rest.
+    residuals = [float(np.linalg.norm(targets - fit)) for fit in (found, exact)]
+    assert residuals[0] <= residuals[1] * (1 + max(1e-9, 1e-19 * condition))
+
+
+@pytest.mark.parametrize("condition", 10.0 ** np.arange(2, 17))
+def test_what_the_nodes_can_say_is_said_whatever_the_condition(condition: float) -> None:
+    nodes = ill_conditioned(condition)
+    targets = nodes @ np.random.default_rng(3).normal(size=(20, 2))
+    assert off(nodes @ solved(nodes, targets), targets) <= 1e-9
+
+
+def test_collinear_nodes_share_the_readout_of_least_norm() -> None:
+    rng = np.random.default_rng(4)
+    some = rng.normal(size=(300, 6))
+    nodes = np.hstack([some, some[:, :2], -3 * some[:, 2:3], some @ rng.normal(size=(6, 3))])
+    targets = rng.normal(size=(300, 2))
+    exact = scipy.linalg.lstsq(nodes, targets)[0]
+    assert off(solved(nodes, targets), exact) <= 1e-9
+
+
+def test_no_truncated_solution_is_better_on_random_nodes() -> None:
+    """Nodes as they fall are all but collinear; their readout is still that of least squares."""
+    data = load("tyukin")
+    x, y = data.X[:600], np.ravel(data.y)[:600]
+    model = DIRVFL1Regressor(
+        layers=3, max_nodes=60, encoder="none", activation="sigmoid", ridge=0.0, random_state=0
+    ).fit(x, y)
+    hidden = np.hstack(model.machine_.hidden_layers(x))
+    rest = y - y.mean()
+    error = float(np.linalg.norm(model.predict(x) - y))
+    for cut in 10.0 ** -np.arange(4, 14):
+        fit = hidden @ scipy.linalg.lstsq(hidden, rest, cond=cut)[0]
+        assert error <= np.linalg.norm(fit - rest) * 1.001
 
 
 @pytest.mark.long
