@@ -9,6 +9,8 @@ from pathlib import Path
 
 from scm_hw.design import CORE, Design
 from scm_hw.emit import testbench_files, wrapper_name
+from scm_hw.emit.testbench import CLOCK_PS, DUT
+from scm_hw.emit.vivado import ACTIVITY, core_path
 from scm_hw.errors import MismatchError, OptionError
 from scm_hw.folders import write_files
 from scm_hw.rows import CheckRows
@@ -23,6 +25,7 @@ from scm_hw.simulate import (
     run_testbench,
     run_verilator,
 )
+from scm_hw.simulate.saif import read_vcd, saif_file
 
 SIMULATORS = ("amaranth", "icarus", "verilator")
 # Amaranth's own simulator is slow; it sees the first of the rows and the corners.
@@ -177,9 +180,14 @@ def _kept(
 
 
 def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None:
-    """What is about to be handed out: the test bench passes, and lint has nothing to say."""
+    """What is about to be handed out: the test bench passes, and lint has nothing to say.
+
+    What switched in the test bench is put beside it.
+    """
     tell("running the Verilog test bench")
-    vectors, cycles = run_testbench(folder, workdir=workdir / "testbench")
+    # Only Vivado can read what is made of it.
+    waveform = workdir / "activity.vcd" if design.board.family == "xc7" else None
+    vectors, cycles = run_testbench(folder, workdir=workdir / "testbench", activity=waveform)
     if cycles != design.schedule.latency:
         raise MismatchError(
             f"test bench must take {design.schedule.latency} cycles, not {cycles} "
@@ -190,6 +198,17 @@ def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None
     # The primitives of other families than these are not ours to know.
     if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
         lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
+    if waveform is not None:
+        write_files(folder, {ACTIVITY: _activity(waveform, design)})
+
+
+def _activity(waveform: Path, design: Design) -> str:
+    """What switches in the core at full speed on the first rows, in its place in the top."""
+    with waveform.open(encoding="utf-8") as lines:
+        wave = read_vcd(lines)
+    inside = core_path(design.options.top) if design.board.platform is not None else ()
+    period = 1e6 / design.clock_mhz
+    return saif_file(wave, top=DUT, inside=inside, scale=period / CLOCK_PS)
 
 
 def prove_interface(

@@ -8,6 +8,10 @@ from scm_hw.errors import OptionError
 from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
 
 TESTBENCH = "tb_scm_core.v"
+# The core in it, by its instances; and the cycles whose switching is written down.
+DUT = ("tb_scm_core", "dut")
+CLOCK_PS = 10_000
+ACTIVITY_CYCLES = 400
 
 
 def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[str, str]:
@@ -30,6 +34,7 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
         interval=interval,
         inputs=INPUTS,
         outputs=OUTPUTS,
+        activity=ACTIVITY_CYCLES,
     )
     return {TESTBENCH: bench, **vectors.hex_files()}
 
@@ -40,7 +45,8 @@ _TEMPLATE = Template("""\
 // Self-checking test bench of scm_core: all vectors at full speed, again with stalls on both sides,
 // again into a sink that waits for out_valid, and again with resets in mid-stream. Run it from the
 // folder of its vectors, or name them: +inputs=FILE +outputs=FILE. The last line begins with PASS
-// or FAIL. As SystemVerilog and with SYSTEMVERILOG_FATAL defined, a failing run also ends with a
+// or FAIL. With +activity=FILE it only writes what switches in the first cycles at full speed, as a
+// waveform. As SystemVerilog and with SYSTEMVERILOG_FATAL defined, a failing run also ends with a
 // non-zero exit code.
 `timescale 1ns / 1ps
 
@@ -59,6 +65,8 @@ module tb_scm_core;
   localparam SECOND_RESET = 4 * (LATENCY + INTERVAL) + 7;
   localparam THIRD_RESET = SECOND_RESET + 3;
   localparam MAX_ERRORS = 20;
+  // Cycles of the waveform.
+  localparam ACTIVITY = $activity;
 
   reg clk = 1'b0;
   reg rst = 1'b1;
@@ -76,7 +84,7 @@ module tb_scm_core;
 
   reg [IN_WIDTH-1:0] inputs [0:COUNT-1];
   reg [OUT_WIDTH-1:0] outputs [0:COUNT-1];
-  reg [8*512-1:0] inputs_file, outputs_file;
+  reg [8*512-1:0] inputs_file, outputs_file, activity_file;
 
   integer cycle = 0;
   integer sent = 0;
@@ -86,6 +94,8 @@ module tb_scm_core;
   integer step = 0;
   integer last_sent = 0;
   integer sent_at [0:COUNT-1];
+  integer recorded = 0;
+  reg record = 1'b0;
   reg stalling = 1'b0;
   reg patient = 1'b0;
   reg waiting = 1'b0;
@@ -197,6 +207,20 @@ module tb_scm_core;
     end
   endtask
 
+  // From the first result on, so that there is no signal that has no value yet.
+  task record_activity;
+    begin
+      if (recorded == 0 && received > 0) begin
+        $$dumpfile(activity_file);
+        $$dumpvars(0, dut);
+        recorded = 1;
+      end else if (recorded >= ACTIVITY || (received >= COUNT - 1 && recorded > 1)) begin
+        $$dumpoff;
+        $$finish;
+      end else if (recorded > 0) recorded = recorded + 1;
+    end
+  endtask
+
   // One run over all vectors, from a reset.
   task play;
     input stalls, waits, resets;
@@ -221,6 +245,7 @@ module tb_scm_core;
         cycle = cycle + 1;
         step = step + 1;
         @(negedge clk);
+        if (record) record_activity;
       end
       if (received != COUNT && errors < MAX_ERRORS) begin
         $$display("error: %0d of %0d vectors have no result", COUNT - received, COUNT);
@@ -232,6 +257,7 @@ module tb_scm_core;
   initial begin
     if (!$$value$$plusargs("inputs=%s", inputs_file)) inputs_file = "$inputs";
     if (!$$value$$plusargs("outputs=%s", outputs_file)) outputs_file = "$outputs";
+    if ($$value$$plusargs("activity=%s", activity_file)) record = 1'b1;
     $$readmemh(inputs_file, inputs);
     $$readmemh(outputs_file, outputs);
     play(1'b0, 1'b0, 1'b0);

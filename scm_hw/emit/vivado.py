@@ -7,16 +7,28 @@ folder, beside `scm_core.v` and the test bench.
 
 from __future__ import annotations
 
+import re
 from string import Template
 
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
-from scm_hw.emit.testbench import TESTBENCH
+from scm_hw.emit.testbench import DUT, TESTBENCH
 from scm_hw.emit.toolchains import CORE, TOP
 from scm_hw.sim.vectors import INPUTS, OUTPUTS
+from scm_hw.target import REGISTER, SETUP
+
+# What switches in the core; builds without simulation have none.
+ACTIVITY = "activity.saif"
 
 _SLACK = 'puts "worst slack: [get_property SLACK [get_timing_paths -max_paths 1]] ns"'
+_READ_ACTIVITY = f"""\
+if {{[file exists {ACTIVITY}]}} {{ read_saif -strip_path {"/".join(DUT)} {ACTIVITY} }}"""
+
+
+def core_path(top: str) -> tuple[str, ...]:
+    """The instances that the core lies in, in a board top."""
+    return ("server" if top == "uart" else "self_test", "core", CORE)
 
 
 def platform_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[str, str]:
@@ -24,21 +36,50 @@ def platform_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[s
     assert board.platform is not None
     platform = board.platform()
     platform.add_file(f"{CORE}.v", core_verilog)
-    plan = platform.build(top, name=TOP, do_build=False, emit_src=False, script_after_route=_SLACK)
+    plan = platform.build(
+        top,
+        name=TOP,
+        do_build=False,
+        emit_src=False,
+        script_after_route=f"{_SLACK}\n{_READ_ACTIVITY}",
+    )
+    verilog = text_of(plan.files[f"{TOP}.v"])
     return {
-        f"{TOP}.v": text_of(plan.files[f"{TOP}.v"]),
-        f"{TOP}.xdc": text_of(plan.files[f"{TOP}.xdc"]),
+        f"{TOP}.v": verilog,
+        f"{TOP}.xdc": text_of(plan.files[f"{TOP}.xdc"]) + _pin_constraints(verilog),
         "build.tcl": text_of(plan.files[f"{TOP}.tcl"]),
         "project.tcl": _project(board, TOP, [f"{CORE}.v", f"{TOP}.v"], f"{TOP}.xdc"),
     }
 
 
+def _pin_constraints(verilog: str) -> str:
+    """Paths to and from pins: nothing outside the chip shares its clock."""
+    module = re.search(rf"^module {TOP}\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
+    assert module is not None
+    ports = re.findall(r"^  (input|output) (?:\[.*\] )?(\w+);", module[0], re.MULTILINE)
+    inputs = [name for side, name in ports if side == "input" and not name.startswith("clk")]
+    outputs = [name for side, name in ports if side == "output"]
+    lines = ["# The reset button is synchronised before it is used, and so is received data."]
+    lines += [f"set_false_path -from [get_ports {name}]" for name in inputs]
+    lines += [
+        "# Lamps are for eyes, and sent data has a bit's time to settle: no clock goes along."
+    ]
+    lines += [f"set_false_path -to [get_ports {name}]" for name in outputs]
+    return "\n".join(lines) + "\n"
+
+
 def out_of_context_files(board: Board) -> dict[str, str]:
     """Constraints and scripts for the core alone, to be placed in a design of the user's own."""
-    constraint = f"create_clock -name clk -period {1e3 / board.clock_mhz:.3f} [get_ports clk]\n"
+    constraint = _CORE_CONSTRAINTS.substitute(
+        period=f"{1e3 / board.clock_mhz:.3f}",
+        arrival=f"{REGISTER:.3f}",
+        setup=f"{SETUP:.3f}",
+    )
     return {
         f"{CORE}.xdc": constraint,
-        "build.tcl": _OUT_OF_CONTEXT.substitute(part=board.part, core=CORE, slack=_SLACK),
+        "build.tcl": _OUT_OF_CONTEXT.substitute(
+            part=board.part, core=CORE, slack=_SLACK, activity=_READ_ACTIVITY
+        ),
         "project.tcl": _project(board, CORE, [f"{CORE}.v"], f"{CORE}.xdc", _CORE_IS_A_MODULE),
     }
 
@@ -58,8 +99,17 @@ def _project(board: Board, top: str, sources: list[str], constraints: str, extra
         inputs=INPUTS,
         outputs=OUTPUTS,
         extra=extra,
+        scope="/".join(DUT),
     )
 
+
+_CORE_CONSTRAINTS = Template("""\
+create_clock -name clk -period $period [get_ports clk]
+# Registers of the same clock drive the inputs and take the outputs, near by: their clock-to-out
+# with a net, and their setup.
+set_input_delay -clock clk $arrival [get_ports {rst in_valid in_data[*] out_ready}]
+set_output_delay -clock clk $setup [get_ports {in_ready out_valid out_data[*]}]
+""")
 
 _OUT_OF_CONTEXT = Template("""\
 # The core alone, placed and routed out of context: vivado -mode batch -source build.tcl
@@ -79,6 +129,7 @@ write_checkpoint -force ${core}_route.dcp
 report_utilization -hierarchical -file ${core}_utilization.rpt
 report_drc -file ${core}_drc.rpt
 report_timing_summary -max_paths 10 -file ${core}_timing.rpt
+$activity
 report_power -file ${core}_power.rpt
 quit
 """)
@@ -103,6 +154,10 @@ set_property -name {xsim.simulate.runtime} -value {all} -objects [get_filesets s
 set_property -name {xsim.simulate.xsim.more_options} \\
     -value "-testplusarg inputs=$$folder/$inputs -testplusarg outputs=$$folder/$outputs" \\
     -objects [get_filesets sim_1]
+# The simulator's own record of what switches, for read_saif -strip_path $scope.
+set_property -name {xsim.simulate.saif_scope} -value {$scope} -objects [get_filesets sim_1]
+set_property -name {xsim.simulate.saif_all_signals} -value {true} -objects [get_filesets sim_1]
+set_property -name {xsim.simulate.saif} -value "$$folder/xsim.saif" -objects [get_filesets sim_1]
 ${extra}update_compile_order -fileset sources_1
 update_compile_order -fileset sim_1
 close_project

@@ -8,6 +8,7 @@ from typing import Any
 from scm_hw.design import Design
 from scm_hw.emit.formats import HEADER, MODULE
 from scm_hw.emit.interface import IP_SCRIPT, wrapper_name
+from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     NOTHING,
@@ -17,8 +18,6 @@ from scm_hw.report._html_elements import (
     el,
     facts,
     figure_of,
-    join,
-    name,
     numbers,
     plot,
     section,
@@ -263,49 +262,10 @@ def _vectors_note(report: dict[str, Any], rows: CheckRows) -> Html:
     return el("p", words, class_="note")
 
 
-def ports_section(report: dict[str, Any]) -> Section:
-    """How samples and results are packed, and the handshake around them."""
-    formats = report["formats"]
-    words = (
-        "scm_core has clk, rst (synchronous, active high), and a valid/ready handshake on both "
-        "sides: a transfer happens at a clock edge where both are high. The first port listed is "
-        "in the lowest bits. A value is the integer over two to the power of its fraction; 0 and 1 "
-        "of it stand for the ends of what is listed last: the training range of a feature or "
-        "target, the range of a sensor (adc), or 0 and 1 of the target's own units."
-    )
-    parts = [
-        part
-        for bus in ("in_data", "out_data")
-        for part in _bus_table(bus, formats[bus], formats[f"{bus.split('_')[0]}_width"])
-    ]
-    return section("ports", "Ports and formats", el("p", words), *parts)
-
-
-def _bus_table(bus: str, ports: list[dict[str, Any]], width: int) -> tuple[Html, Html]:
-    shown, remark = shortened(ports)
-    rows, low = [], 0
-    for port in shown:
-        high = low + port["bits"] - 1
-        place = f"{high}:{low}" if port["bits"] else NOTHING
-        sign = "signed" if port["signed"] else "unsigned"
-        reach = _reach(*port["range"], ",")
-        stands = NOTHING if port["kind"] == "class" else _reach(port["low"], port["high"], ".6g")
-        row = (name(port["name"]), port["kind"], place, port["bits"], port["fraction"], sign)
-        rows.append((*row, reach, stands))
-        low += port["bits"]
-    columns = ("Port", "Kind", "Place", "Bits", "Fraction", "Sign", "Range", "Stands for")
-    caption = join([el("code", bus), f", {count(width, 'bit')}"])
-    return table(caption, columns, rows, text_columns=(1, 5)), remark
-
-
-def _reach(low: float, high: float, form: str) -> str:
-    return f"{low:{form}}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high:{form}}"
-
-
-def vivado_section(design: Design) -> Section:
+def vivado_section(report: dict[str, Any], design: Design) -> Section:
     """The commands for Vivado, and what each file of the folder is."""
     if design.board.family != "xc7":
-        return _files_section(design)
+        return _files_section(report, design)
     has_board = design.board.platform is not None
     top = "scm_top" if has_board else "scm_core"
     made = "a bitstream" if has_board else "the placed and routed core, out of context,"
@@ -334,11 +294,11 @@ def vivado_section(design: Design) -> Section:
         "Opening it in Vivado",
         el("ol", *steps),
         el("h3", "Files"),
-        facts((el("a", file, href=file), what) for file, what in _files(design)),
+        facts((el("a", file, href=file), what) for file, what in _files(report, design)),
     )
 
 
-def _files_section(design: Design) -> Section:
+def _files_section(report: dict[str, Any], design: Design) -> Section:
     """What there is where Vivado has no part in it."""
     tools = design.toolchain
     if tools is not None:
@@ -354,18 +314,19 @@ def _files_section(design: Design) -> Section:
         "files",
         "Files",
         el("p", words),
-        facts((el("a", file, href=file), what) for file, what in _files(design)),
+        facts((el("a", file, href=file), what) for file, what in _files(report, design)),
     )
 
 
+_ACTIVITY_FILE = (ACTIVITY, "what switches in the core on real data, for estimates of power")
 _TOPS = {
     "uart": "the board top: answers over the serial port",
     "self-test": "the board top: tests itself, result on the LEDs",
 }
 
 
-def _files(design: Design) -> list[tuple[str, str]]:
-    has_board = design.board.platform is not None
+def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
+    has_board, simulated = design.board.platform is not None, report["checks"]["test_bench"]
     board = [("scm_top.v", _TOPS[design.options.top])] if has_board else []
     wrapper = wrapper_name(design.options.interface)
     bus = []
@@ -379,6 +340,7 @@ def _files(design: Design) -> list[tuple[str, str]]:
         ("tb_scm_core.v", "self-checking test bench, for Vivado's simulator and Icarus alike"),
         ("vectors_in.hex", "its input words"),
         ("vectors_out.hex", "the output words it expects"),
+        *([_ACTIVITY_FILE] if simulated and design.board.family == "xc7" else []),
         (HEADER, "the formats of the fields, for C"),
         (MODULE, "the same for Python"),
         ("report.json", "all figures of this page, for programs"),

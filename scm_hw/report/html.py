@@ -14,7 +14,6 @@ from scm_hw.report._html_elements import Html, count, el, figure_of, join, name,
 from scm_hw.report._html_hardware import (
     checks_section,
     pipeline_section,
-    ports_section,
     resources_section,
     vivado_section,
 )
@@ -24,6 +23,7 @@ from scm_hw.report._html_model import (
     storage_section,
 )
 from scm_hw.report._html_page import Page
+from scm_hw.report._html_ports import ports_section
 from scm_hw.report._html_routed import routed_sections
 from scm_hw.report._html_training import training_section
 from scm_hw.rows import CheckRows
@@ -45,7 +45,7 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         *routed_sections(report),
         checks_section(report, rows),
         ports_section(report),
-        vivado_section(design),
+        vivado_section(report, design),
     ]
     return Page(
         title=join([name(report["name"]), f" on {report['board']}"]),

@@ -15,11 +15,17 @@ _PASS = re.compile(r"^PASS: (\d+) vectors, (\d+) cycles$", re.MULTILINE)
 
 
 def run_testbench(
-    folder: Path, verilog: Sequence[str] = ("scm_core.v",), *, workdir: Path, timeout: float = 600.0
+    folder: Path,
+    verilog: Sequence[str] = ("scm_core.v",),
+    *,
+    workdir: Path,
+    timeout: float = 600.0,
+    activity: Path | None = None,
 ) -> tuple[int, int]:
     """Run the test bench in `folder` on the Verilog beside it; its vectors and latency in cycles.
 
-    Everything this writes goes to `workdir`. MismatchError where the bench finds a fault.
+    Everything this writes goes to `workdir`, and a waveform of its first cycles to `activity`.
+    MismatchError where the bench finds a fault.
     """
     tools.require("icarus")
     workdir.mkdir(parents=True, exist_ok=True)
@@ -28,7 +34,12 @@ def run_testbench(
     build += [TESTBENCH, *verilog]
     if run_tool(build, name="iverilog", cwd=folder, log=log, timeout=timeout):
         raise ToolError(f"{TESTBENCH} must compile, not fail ({telling_line(log)}); see {log}")
-    code = run_tool(["vvp", "-n", program], name="vvp", cwd=folder, log=log, timeout=timeout)
+    run: list[str | Path] = ["vvp", "-n", program]
+    if activity is not None:
+        # Icarus is slow where it records, and goes on being slow after that: in a run of its own.
+        record = [*run, f"+activity={activity.resolve()}"]
+        run_tool(record, name="vvp", cwd=folder, log=workdir / "activity.log", timeout=timeout)
+    code = run_tool(run, name="vvp", cwd=folder, log=log, timeout=timeout)
     text = log.read_text(encoding="utf-8", errors="replace")
     passed = _PASS.search(text)
     if passed is None or code:

@@ -19,14 +19,24 @@ from scm_hw.emit import (
     uart_files,
 )
 from scm_hw.emit import testbench_files as bench_files
+from scm_hw.emit.vivado import core_path
 from scm_hw.simulate import lint
 from tests.hw.standin import StandIn, standin_hello, standin_vectors
 
+XDC = "scm_top.xdc"
 # Options with a value end with a colon. Anything else that begins with a dash is an error, as is a
 # file that isn't there and a command that isn't listed.
 STUB = r"""
 set called {}
 set ports {}
+set constrained {}
+set clocks {}
+set properties {
+  top name display_name description version LOC IOSTANDARD PULLUP SLEW DRIVE INTERNAL_VREF CFGBVS
+  CONFIG_VOLTAGE BITSTREAM.CONFIG.SPI_BUSWIDTH {STEPS.SYNTH_DESIGN.ARGS.MORE OPTIONS}
+  xsim.simulate.runtime xsim.simulate.xsim.more_options xsim.simulate.saif_scope
+  xsim.simulate.saif xsim.simulate.saif_all_signals
+}
 namespace eval ipx {}
 set commands {
   create_project {-force -name: -part: -in_memory}
@@ -36,8 +46,9 @@ set commands {
   get_ports {} get_nets {} get_pin {} get_clocks {-of_objects:}
   get_cells {-quiet -hier -filter:} get_pins {-of: -filter:}
   get_property {} get_timing_paths {-max_paths:} all_fanin {-flat -startpoints_only}
-  create_clock {-name: -period:} set_false_path {-to:}
-  set_max_delay {-datapath_only -from: -to:} set_input_delay {-clock:}
+  create_clock {-name: -period:} set_false_path {-from: -to:}
+  set_max_delay {-datapath_only -from: -to:} set_input_delay {-clock:} set_output_delay {-clock:}
+  read_saif {-strip_path:}
   synth_design {-top: -part: -mode:} opt_design {} place_design {} phys_opt_design {}
   route_design {} write_checkpoint {-force} write_bitstream {-force -bin_file}
   write_cfgmem {-force -format: -interface: -size: -loadbit: -file:}
@@ -58,16 +69,38 @@ proc vivado {name options arguments} {
     if {[string match {-[a-z]*} $word]} {
       if {"$word:" in $options} {
         set arguments [lassign $arguments value]
+        set given($word) $value
       } elseif {$word ni $options} { error "$name has no option $word" }
     } else { lappend words $word }
   }
-  if {$name in {add_files read_verilog read_xdc}} {
+  if {$name in {add_files read_verilog read_xdc read_saif}} {
     foreach file [join $words] {
       if {![file exists $file]} { error "$name: no file $file" }
       if {[file extension $file] eq ".xdc"} { uplevel #0 [list source $file] }
     }
   }
-  if {$name eq "get_ports"} { lappend ::ports {*}[join $words] }
+  if {$name eq "set_property"} {
+    set property [expr {[info exists given(-name)] ? $given(-name) : [lindex $words 0]}]
+    if {$property ni $::properties} { error "no property $property" }
+  }
+  if {$name eq "create_clock"} { lappend ::clocks $given(-name) }
+  if {[info exists given(-clock)] && $name ne "ipx::associate_bus_interfaces"
+      && $given(-clock) ni $::clocks} { error "$name: no clock $given(-clock)" }
+  if {$name eq "get_ports"} {
+    foreach port [join $words] {
+      set base [regsub {\[[0-9*]+\]$} $port ""]
+      if {$base ni $::declared} { error "get_ports: no port $port" }
+      lappend ::ports $base
+    }
+    return [join $words]
+  }
+  if {$name in {set_false_path set_input_delay set_output_delay}} {
+    set named [lrange $words 1 end]
+    foreach end {-from -to} { if {[info exists given($end)]} { lappend named $given($end) } }
+    foreach list $named {
+      foreach port $list { lappend ::constrained [regsub {\[[0-9*]+\]$} $port ""] }
+    }
+  }
   if {[string match get_* $name]} { return "object" }
 }
 foreach {name options} $commands {
@@ -77,20 +110,44 @@ foreach {name options} $commands {
 
 
 def run_tcl(folder: Path, script: str) -> str:
-    """Calls and ports on two lines; raises where the script fails."""
-    program = f"{STUB}\ncd {{{folder}}}\nsource {script}\n"
+    """Calls, ports and constrained ports on three lines; raises where the script fails."""
+    ports = declared_ports(folder)
+    program = f"set declared {{{' '.join(ports)}}}\n{STUB}\ncd {{{folder}}}\nsource {script}\n"
     if shutil.which("tclsh"):
-        (folder / "stub.tcl").write_text(program + "puts $called\nputs $ports\n")
+        shown = "puts $called\nputs $ports\nputs $constrained\n"
+        (folder / "stub.tcl").write_text(program + shown)
         argv = ["tclsh", str(folder / "stub.tcl")]
         run = subprocess.run(argv, capture_output=True, text=True, check=False)
         (folder / "stub.tcl").unlink()
         assert run.returncode == 0, run.stderr
-        return "\n".join(run.stdout.splitlines()[-2:])
+        return "\n".join(run.stdout.splitlines()[-3:])
     import tkinter
 
     interpreter = tkinter.Tcl()
     interpreter.eval(program)
-    return f"{interpreter.eval('set called')}\n{interpreter.eval('set ports')}"
+    return "\n".join(interpreter.eval(f"set {name}") for name in ("called", "ports", "constrained"))
+
+
+def declared_ports(folder: Path) -> dict[str, str]:
+    """The ports of what is built, and their direction."""
+    name = "scm_top" if (folder / "scm_top.v").exists() else "scm_core"
+    path = folder / f"{name}.v"
+    text = path.read_text() if path.exists() else ""
+    module = re.search(rf"^module {name}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^  (input|output) (?:\[.*\] )?(\w+);", module[0], re.M) if module else []
+    return {port: side for side, port in found}
+
+
+def assert_core_is_there(verilog: str, path: tuple[str, ...]) -> None:
+    """Follow instances from the top down to the core."""
+    module = "scm_top"
+    for instance in path:
+        body = re.search(rf"^module \\?{re.escape(module)} ?\(.*?^endmodule", verilog, re.M | re.S)
+        assert body is not None
+        found = re.search(rf"^  \\?(\S+) +{instance} \($", body[0], re.M)
+        assert found is not None, f"{module} has no instance {instance}"
+        module = found[1]
+    assert module == "scm_core"
 
 
 def write_design(folder: Path, name: str, top: str = "uart") -> dict[str, str]:
@@ -112,22 +169,38 @@ def write_design(folder: Path, name: str, top: str = "uart") -> dict[str, str]:
 @pytest.mark.parametrize("board", boards.names())
 def test_board_scripts_run_as_they_are(tmp_path: Path, board: str, top: str) -> None:
     files = write_design(tmp_path, board, top)
-    called, ports = run_tcl(tmp_path, "build.tcl").splitlines()
+    (tmp_path / "activity.saif").write_text("")
+    called, ports, constrained = run_tcl(tmp_path, "build.tcl").splitlines()
     steps = ["synth_design", "place_design", "route_design", "report_timing_summary"]
     steps += ["report_utilization", "report_power", "write_bitstream"]
     assert set(steps) <= set(called.split())
-    declared = re.findall(r"^  (?:input|output) (?:\[.*\] )?(\w+);", files["scm_top.v"], re.M)
-    assert set(ports.split()) <= set(declared)
+    declared = declared_ports(tmp_path)
+    assert set(ports.split()) == set(declared)
+    # All pins but the clock's, whose period is given instead.
+    (clock,) = set(declared) - set(constrained.split())
+    assert clock.startswith("clk") and f"-period {1e3 / boards.get(board).clock_mhz}" in files[XDC]
+    # What switches is read before power is reported, and is that of the core.
+    order = called.split()
+    assert order.index("route_design") < order.index("read_saif") < order.index("report_power")
+    assert_core_is_there(files["scm_top.v"], core_path(top))
     assert f"-part {boards.get(board).part}\n" in files["build.tcl"]
     assert "close_project" in run_tcl(tmp_path, "project.tcl")
 
 
 def test_part_without_a_board_is_built_out_of_context(tmp_path: Path) -> None:
     files = write_design(tmp_path, "xc7k70tfbg484-2")
-    called, ports = run_tcl(tmp_path, "build.tcl").splitlines()
+    called, ports, constrained = run_tcl(tmp_path, "build.tcl").splitlines()
     assert {"route_design", "report_power"} <= set(called.split())
     assert "write_bitstream" not in called
-    assert ports == "clk"
+    # There was no simulation.
+    assert "read_saif" not in called
+    assert set(ports.split()) == set(declared_ports(tmp_path))
+    assert set(ports.split()) - set(constrained.split()) == {"clk"}
+    for side, command in (("input", "set_input_delay"), ("output", "set_output_delay")):
+        (line,) = [x for x in files["scm_core.xdc"].splitlines() if x.startswith(command)]
+        named = set(re.findall(r"\w+", line.split("get_ports")[1]))
+        mine = {port for port, found in declared_ports(tmp_path).items() if found == side}
+        assert named == mine - {"clk"}
     assert "-period 9.615 " in files["scm_core.xdc"]
     assert "-part xc7k70tfbg484-2 -mode out_of_context" in files["build.tcl"]
     assert "close_project" in run_tcl(tmp_path, "project.tcl")
@@ -155,6 +228,11 @@ def test_a_wrapped_core_is_packaged_as_ip(tmp_path: Path, interface: str) -> Non
         ("unknown_command", "unknown_command"),
         ("synth_design -tops x", "synth_design has no option -tops"),
         ("add_files missing.v", "no file missing.v"),
+        ("set_false_path -from [get_ports nobody]", "get_ports: no port nobody"),
+        ("set_input_delay -clock nowhere 1.0 x", "set_input_delay: no clock nowhere"),
+        ("set_property IOSTANDRAD LVCMOS33 x", "no property IOSTANDRAD"),
+        ("set_false_path -form x", "set_false_path has no option -form"),
+        ("read_saif -strip_path a/b missing.saif", "read_saif: no file missing.saif"),
     ],
 )
 def test_the_stub_refuses_what_vivado_would(tmp_path: Path, broken: str, complaint: str) -> None:
