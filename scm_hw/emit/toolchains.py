@@ -22,7 +22,8 @@ PACKAGES = {
 # How Yosys makes the family's cells, multipliers included.
 SYNTHESIS = {
     "xc7": "synth_xilinx -flatten -abc9 -family xc7",
-    "ecp5": "synth_ecp5 -abc9",
+    # Wide LUTs of ECP5 are four of its LUTs: tables of more inputs are smaller without.
+    "ecp5": "synth_ecp5 -abc9 -nowidelut",
     "ice40-hx": "synth_ice40 -abc9 -device hx",
     "ice40-lp": "synth_ice40 -abc9 -device lp",
     "ice40-up": "synth_ice40 -abc9 -device u -dsp",

@@ -117,7 +117,7 @@ def _selection(words: int, width: int, tech: Technology) -> int:
 
     A LUT4 selects between two.
     """
-    return width * -(-(words - 1) // (3 if tech.lut_inputs == XC7.lut_inputs else 1))
+    return width * -(-(words - 1) // (3 if tech.wide_luts else 1))
 
 
 def _readout(plan: FoldPlan) -> Cost:
@@ -156,7 +156,7 @@ def _linear(machine: Machine, tech: Technology) -> Cost:
         selection += Cost(lut=wanted.bits * (ends > 0))
     tiles = dsp_tiles(short, long, tech)
     if not tiles:
-        return selection + Cost(lut=outputs * short * long)
+        return selection + Cost(lut=outputs * tech.luts_per_product_bit * short * long)
     return selection + Cost(dsp=outputs * tiles)
 
 
@@ -175,14 +175,13 @@ def _columns(width: int, depth: int) -> int:
 def rom_luts(depth: Any, tech: Technology = XC7) -> Any:
     """LUTs for each bit of a word.
 
-    On the 7 series Yosys makes LUT5s, with multiplexers of four behind them. LUT4s have
-    multiplexers of two behind them, or none to pay for.
+    On the 7 series Yosys makes LUT5s, with multiplexers of four behind them; LUT4s have
+    multiplexers of two.
     """
-    if tech.lut_inputs == XC7.lut_inputs:
+    if tech.wide_luts:
         blocks = -(-depth // 32)
         return blocks + -(-(blocks - 1) // 3)
-    blocks = -(-depth // 16)
-    return blocks if tech.wide_luts else 2 * blocks - 1
+    return 2 * -(-depth // 16) - 1
 
 
 def _block_rams(bank: Bank, tech: Technology) -> float:

@@ -120,7 +120,9 @@ class Terms:
         self.terms.append(TableTerm(index, contents_from_0, absorbed, arrival, name))
 
     def _worth_multiplier(self, ref: Ref, weight: int) -> bool:
-        return dsps(self.build.ranges[ref], Range(weight, weight), self.tech) > 0
+        """Yosys may take a DSP block for less, but tables are as good then."""
+        factors = self.build.ranges[ref], Range(weight, weight)
+        return dsps(*factors) > 0 and dsps(*factors, self.tech) > 0
 
     def _product(self, ref: Ref, weight: int) -> None:
         """The odd part of the weight in the multiplier, sign and place by how it is added.

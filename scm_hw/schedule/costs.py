@@ -70,7 +70,7 @@ def _luts(program: Program, ref: Ref, known: list[Range], free: set[Ref], tech: 
         return 0
     match op:
         case Sum():
-            return _sum_luts(program, op, known, free)
+            return _sum_luts(program, op, known, free, tech)
         case Table():
             return _table_bits(op, known) * luts_per_bit(known[op.index].width, tech)
         case Xor():
@@ -82,19 +82,28 @@ def _luts(program: Program, ref: Ref, known: list[Range], free: set[Ref], tech: 
         case Select():
             return known[ref].width
         case Product() if not _dsps(op, known, tech):
-            return known[op.left].width * known[op.right].width
+            bits = known[op.left].width * known[op.right].width
+            return tech.luts_per_product_bit * bits
     return 0
 
 
-def _sum_luts(program: Program, op: Sum, known: list[Range], free: set[Ref]) -> int:
-    """A LUT for each bit that is added; an absorbed table brings its own."""
+def _sum_luts(
+    program: Program, op: Sum, known: list[Range], free: set[Ref], tech: Technology
+) -> int:
+    """A LUT for each bit that is added; an absorbed table brings its own.
+
+    The bits above a narrow operand cost nothing only where LUTs of later sums take them in.
+    """
     widths = [known[r].width for r in op.operands]
     if len(widths) == 1:
         return widths[0] if op.constant or op.weights[0] < 0 else 0
     table = program.ops[op.operands[1]]
     if isinstance(table, Table) and op.operands[1] in free:
         return _table_bits(table, known)
-    return min(widths) if min(op.weights) > 0 else max(widths)
+    if min(op.weights) > 0 and tech.absorbed_inputs:
+        return min(widths)
+    # A chain as wide as its result, in whole cells.
+    return -(-(max(widths) + tech.carry_cell - 1) // tech.carry_cell) * tech.carry_cell
 
 
 def _table_bits(op: Table, known: list[Range]) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 from scm_hw.errors import ToolError
 
 _BLOCK_MEMORIES = re.compile(r"^  (DP16KD|PDPW16KD) ", re.M)
+# nextpnr's, not Yosys', and not in the Verilog that Icarus takes.
+_PACKED_LUT = re.compile(r"^module TRELLIS_COMB\b.*?^endmodule\n", re.M | re.S)
 _INCLUDE = re.compile(r'^\s*`include "([\w.]+)"\n', re.M)
 
 
@@ -24,7 +26,7 @@ def lattice_models(netlist: str, models: Path) -> str:
     if "ice40" in models.parts:
         # Icarus has no defaults for inputs; all inputs that matter are connected.
         return "`define NO_ICE40_DEFAULT_ASSIGNMENTS\n" + models.read_text(encoding="utf-8")
-    return _included(models, set()) + multiplier()
+    return _PACKED_LUT.sub("", _included(models, set())) + multiplier()
 
 
 def _included(path: Path, seen: set[str]) -> str:

@@ -19,12 +19,7 @@ def varying_bits(contents: Sequence[int]) -> int:
 def luts_per_bit(index_bits: int, tech: Technology = XC7) -> int:
     """LUTs for each bit of a table: one for each block of entries, and what joins the blocks.
 
-    LUT6s are joined by fours in another LUT. LUT4s are joined by twos in a LUT where they have no
-    multiplexers of their own; with them, up to eight cost nothing to join.
+    Wide LUTs are joined by fours in another LUT, others by twos.
     """
     blocks = 1 << max(index_bits - tech.lut_inputs, 0)
-    if tech.lut_inputs == XC7.lut_inputs:
-        return blocks + (blocks - 1 + 2) // 3
-    if tech.wide_luts:
-        return blocks + -(-blocks // 8) - 1
-    return 2 * blocks - 1
+    return blocks + (blocks - 1 + 2) // 3 if tech.wide_luts else 2 * blocks - 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 class Technology:
     """One family at one speed grade; `scale` is what a grade multiplies all delays by.
 
-    `wide_luts` says that LUTs can be joined by multiplexers of their own. `absorbed_inputs` is how
+    `wide_luts` says that LUTs are joined by multiplexers of their own. `absorbed_inputs` is how
     many address bits of a table the LUTs before a carry chain can take in; with 0, a table is
     always apart. `group_inputs` is how many bits share a table in sums. `blocks` are the shapes of
     a block RAM in bits and words, `blocks_per_unit` how many are counted as one.
@@ -31,14 +31,17 @@ class Technology:
     # Into a carry chain by its select input, and out of it by a sum bit.
     carry: float
     carry_per_bit: float
+    # Bits of a cell of a carry chain, of which there are no parts.
+    carry_cell: int
     clock_to_out: float
     setup: float
     dsp: float
     dsp_step: float
     # Of the two factors, sign included.
     dsp_widths: tuple[int, int]
-    # Multipliers below this many partial product bits stay in LUTs.
+    # Multipliers below this many partial product bits stay in LUTs, so many to each of them.
     min_dsp_bits: int
+    luts_per_product_bit: int
     # From the clock edge to the data of a block RAM without its output register.
     block_ram: float
     blocks: tuple[tuple[int, int], ...]
@@ -66,6 +69,8 @@ class Technology:
 
 # Half a block RAM of the 7 series, and a whole one of ECP5, in each of its shapes.
 _BLOCKS_18K = ((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384))
+# No multiplier is that large.
+NEVER = 1 << 30
 _BLOCKS_4K = ((16, 256), (8, 512), (4, 1024), (2, 2048))
 
 XC7 = Technology(
@@ -78,12 +83,14 @@ XC7 = Technology(
     lut=0.124,
     carry=0.62,
     carry_per_bit=0.029,
+    carry_cell=1,
     clock_to_out=0.456,
     setup=0.1,
     dsp=3.9,
     dsp_step=1.6,
     dsp_widths=(18, 25),
     min_dsp_bits=40,
+    luts_per_product_bit=1,
     block_ram=2.454,
     blocks=_BLOCKS_18K,
     blocks_per_unit=2,
@@ -91,24 +98,27 @@ XC7 = Technology(
 ECP5 = Technology(
     family="ecp5",
     lut_inputs=4,
-    wide_luts=True,
+    wide_luts=False,
     absorbed_inputs=0,
     group_inputs=4,
     net=1.0,
     lut=0.24,
     carry=0.65,
     carry_per_bit=0.036,
+    carry_cell=2,
     clock_to_out=0.525,
     setup=0.1,
     dsp=3.93,
     dsp_step=2.5,
     dsp_widths=(18, 18),
-    min_dsp_bits=40,
+    min_dsp_bits=4,
+    luts_per_product_bit=3,
     block_ram=5.61,
     blocks=_BLOCKS_18K,
     blocks_per_unit=1,
 )
-# UltraPlus, the slow and frugal one; its multipliers are taken as slow as an adder of 32 bits.
+# UltraPlus, the slow and frugal one; its multipliers are taken as slow as an adder of 32 bits. The
+# others have none: theirs are of LUTs.
 ICE40_UP = Technology(
     family="ice40",
     lut_inputs=4,
@@ -119,12 +129,14 @@ ICE40_UP = Technology(
     lut=1.2,
     carry=1.0,
     carry_per_bit=0.35,
+    carry_cell=1,
     clock_to_out=1.39,
     setup=0.1,
     dsp=15.0,
     dsp_step=10.0,
     dsp_widths=(16, 16),
-    min_dsp_bits=40,
+    min_dsp_bits=24,
+    luts_per_product_bit=3,
     block_ram=4.1,
     blocks=_BLOCKS_4K,
     blocks_per_unit=1,
@@ -136,8 +148,7 @@ ICE40_HX = replace(
     carry=0.43,
     carry_per_bit=0.15,
     clock_to_out=0.54,
-    dsp=15.0,
-    dsp_step=10.0,
+    min_dsp_bits=NEVER,
     block_ram=2.15,
 )
 
