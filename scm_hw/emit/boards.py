@@ -37,7 +37,8 @@ def _files(board: Board, core_verilog: str, top: Elaboratable, choice: str) -> d
     if tools is not None and tools.name == "xray":
         planned = _planned(board, core_verilog, top, toolchain="Xray")
         files = platform_files(board, core_verilog, top)
-        return files | {"xray.xdc": planned[f"{TOP}.xdc"], "build.sh": build_script(tools)}
+        own = {"xray.v": planned[f"{TOP}.v"], "xray.xdc": planned[f"{TOP}.xdc"]}
+        return files | own | {"build.sh": build_script(tools)}
     if board.family == "xc7":
         return platform_files(board, core_verilog, top)
     planned = _planned(board, core_verilog, top)

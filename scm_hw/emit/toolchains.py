@@ -86,8 +86,8 @@ def toolchain_of(board: Board, choice: str = "auto") -> Toolchain | None:
     return _icestorm(board) if board.family == "ice40" else None
 
 
-def _synthesis(command: str) -> Step:
-    sources = f"read_verilog {CORE}.v; read_verilog {TOP}.v"
+def _synthesis(command: str, top: str = TOP) -> Step:
+    sources = f"read_verilog {CORE}.v; read_verilog {top}.v"
     return Step("yosys", ("-q", "-p", f"{sources}; {command} -top {TOP}; write_json {TOP}.json"))
 
 
@@ -98,8 +98,8 @@ def _routed(*arguments: str) -> tuple[str, ...]:
 
 def _trellis(board: Board) -> Toolchain:
     name = board.device.name
-    kind, _, number = name.lower().removeprefix("lfe5u").removesuffix("f").rpartition("-")
-    size = f"{kind}-{number}k" if kind else f"{number}k"
+    kind, _, number = name.lower().removeprefix("lfe5").removesuffix("f").partition("-")
+    size = f"{number}k" if kind == "u" else f"{kind}-{number}k"
     speed, package = board.part.rsplit("-", 1)[-1][0], board.part.rsplit("-", 1)[-1][1:]
     place = _routed(
         f"--{size}", "--package", _ECP5_PACKAGES[package[:2]] + package[2:], "--speed", speed
@@ -151,9 +151,10 @@ def _xray(board: Board) -> Toolchain:
     place = ("--chipdb", f"$CHIPDB_DIR/{board.device.name}.bin", "--freq", f"{board.clock_mhz:g}")
     return Toolchain(
         "xray",
-        (f"{CORE}.v", f"{TOP}.v", "xray.xdc"),
+        # Not the top for Vivado: Yosys knows fewer parameters of the clock buffer.
+        (f"{CORE}.v", "xray.v", "xray.xdc"),
         (
-            _synthesis("synth_xilinx -flatten -abc9 -arch xc7"),
+            _synthesis("synth_xilinx -flatten -abc9 -arch xc7", "xray"),
             Step(
                 "nextpnr-xilinx", (*_routed(*place), "--xdc", "xray.xdc", "--fasm", f"{TOP}.fasm")
             ),
