@@ -29,8 +29,12 @@ class FrontView:
         self.console = Console(stderr=True)
         self.live: Live | None = None
         self.start = time.monotonic()
+        # The step under way: when it began, and how much of it was done by then.
+        self.step, self.since, self.before = "", self.start, 0
 
     def tell(self, step: str, done: int, total: int | None) -> None:
+        if step != self.step:
+            self.step, self.since, self.before = step, time.monotonic(), done
         if self.live is not None:
             self.live.update(Group(self._line(step, done, total), self._front()))
 
@@ -46,8 +50,17 @@ class FrontView:
     def _line(self, step: str, done: int, total: int | None) -> Text:
         spent = time.monotonic() - self.start
         of = f" of {total:,}" if total is not None else ""
-        left = f", {_clock(self.seconds - spent)} left" if self.seconds is not None else ""
-        return Text(f"{step}: {done:,}{of} done in {_clock(spent)}{left}")
+        left = self._left(done, total, spent)
+        words = f", about {_clock(left)} left" if left is not None else ""
+        return Text(f"{step}: {done:,}{of} done in {_clock(spent)}{words}")
+
+    def _left(self, done: int, total: int | None, spent: float) -> float | None:
+        """Seconds to the end of the step at the pace so far, or of the budget if that is sooner."""
+        ends = [] if self.seconds is None else [self.seconds - spent]
+        if total is not None and done > self.before:
+            pace = (time.monotonic() - self.since) / (done - self.before)
+            ends.append(pace * (total - done))
+        return min(ends, default=None)
 
     def _front(self) -> Table:
         numbers = self.journal.front()

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -34,9 +35,16 @@ from scm_hw.folders import replacing, write_files
 from scm_hw.identity import describe, identity
 from scm_hw.implement import Implementation, implement, require_tools
 from scm_hw.load import read_model
+from scm_hw.progress import expecting
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
-from scm_hw.report.synthesis import Resources, fits, require_synthesis, synthesise
+from scm_hw.report.synthesis import (
+    Resources,
+    expected_seconds,
+    fits,
+    require_synthesis,
+    synthesise,
+)
 from scm_hw.rows import CheckRows, check_rows, read_csv
 from scm_hw.simulate import kill_all
 
@@ -146,12 +154,15 @@ def build(
             _keeping_logs(workdir, failure),
             _synthesis(design, how, files, netlist) as (synthesis, implementation),
         ):
+            began = time.monotonic()
             simulations = prove(design, rows, how.simulators, workdir, failure, tell)
             if how.simulators:
                 prove_files(folder, design, workdir, tell)
                 prove_interface(folder, design, rows, how.simulators, workdir, tell)
             tell("synthesising with Yosys")
-            resources = synthesis()
+            whole = expected_seconds(design.estimate.lut + design.estimate.ff)
+            with expecting(whole - (time.monotonic() - began)):
+                resources = synthesis()
             if _wants_bitstream(design, how):
                 tell("placing and routing")
             routed = implementation()

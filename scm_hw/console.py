@@ -10,51 +10,85 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as RowProgress
-from rich.status import Status
 from rich.table import Table
 
 from scm_hw.boards import Board
 from scm_hw.build import Build
 from scm_hw.explain import Step
 from scm_hw.host.compare import Comparison
+from scm_hw.progress import heard_by
 from scm_hw.report.compare import lines
 from scm_hw.report.paper import paper_rows
 
 
+class _TimeLeft(ProgressColumn):
+    """What is left of a step at the pace so far, where it says how far it has come."""
+
+    def render(self, task: Task) -> str:
+        spent = task.elapsed or 0.0
+        if not task.total or not task.completed or spent < 1:
+            return ""
+        left = spent * max(0.0, task.total - task.completed) / task.completed
+        minutes, seconds = divmod(round(left), 60)
+        return f"about {minutes}:{seconds:02d} left"
+
+
 class Progress:
-    """The step under way, with its time, on a terminal; nothing in a pipe or when quiet."""
+    """The step under way, with its time and what is left of it, on a terminal.
+
+    Nothing in a pipe or when quiet.
+    """
 
     def __init__(self, quiet: bool) -> None:
         self.shown = not quiet and sys.stderr.isatty()
         self.console = Console(stderr=True)
-        self.status: Status | None = None
+        self.bar: RowProgress | None = None
+        self.task: TaskID | None = None
         self.step = ""
         self.since = 0.0
 
     def tell(self, step: str) -> None:
         """A new step begins, so the one before it is done."""
-        if not self.shown or self.status is None:
+        if self.bar is None:
             return
         self._done()
         self.step, self.since = step, time.monotonic()
-        self.status.update(f"{step} ...")
+        self.task = self.bar.add_task(step, total=None)
 
     @contextmanager
     def running(self) -> Iterator[None]:
         if not self.shown:
             yield
             return
-        with self.console.status("starting") as status:
-            self.status = status
+        columns = (SpinnerColumn(), "{task.description}", TimeElapsedColumn(), _TimeLeft())
+        bar = RowProgress(*columns, console=self.console, transient=True)
+        with bar, heard_by(self._advance):
+            self.bar = bar
             yield
             self._done()
+            self.bar = None
+
+    def _advance(self, done: float, total: float) -> None:
+        if self.bar is not None and self.task is not None:
+            self.bar.update(self.task, completed=done, total=total)
 
     def _done(self) -> None:
-        if self.step:
-            self.console.print(f"  {self.step}, {time.monotonic() - self.since:.1f} s", style="dim")
-        self.step = ""
+        if self.bar is not None and self.task is not None:
+            self.bar.remove_task(self.task)
+            spent = time.monotonic() - self.since
+            self.console.print(f"  {self.step}, {spent:.1f} s", style="dim", markup=False)
+        self.task = None
 
 
 class _Output(Console):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from typing import Any
 import cocotb
 from cocotb.triggers import Timer
 
-from scm_hw.sim.scenario import NAMES, Scenario, all_scenarios
+from scm_hw.sim.scenario import NAMES, PROGRESS, Scenario, all_scenarios, played
 from scm_hw.sim.vectors import Probe, Vectors
 
 # Pins change just after the falling edge and are read just before the rising one, so that no
 # simulator's order of events can matter.
 HALF_CYCLE_NS = 5
+# Progress is told every so often, and the clock looked at not too often.
+TELL_SECONDS, LOOK_CYCLES = 0.5, 16
 
 
 class Core:
@@ -104,8 +107,17 @@ def record(entry: dict[str, Any]) -> None:
 @cocotb.parametrize(name=NAMES)
 async def stream(dut: Any, name: str) -> None:
     """Every scenario, from a reset of its own."""
-    scenario = scenarios()[NAMES.index(name)]
-    await play(dut, scenario)
+    every = scenarios()
+    scenario = every[NAMES.index(name)]
+    told = time.monotonic()
+
+    def look(cycle: int) -> None:
+        nonlocal told
+        if cycle % LOOK_CYCLES == 0 and time.monotonic() > told + TELL_SECONDS:
+            told = time.monotonic()
+            print(PROGRESS.format(*played(every, scenario)), flush=True)
+
+    await play(dut, scenario, look)
     outcome = scenario.outcome()
     record(outcome.to_json())
     assert not outcome.failures, f"{outcome.name}: {'; '.join(outcome.failures)}"

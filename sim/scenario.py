@@ -29,6 +29,8 @@ STALLS = (
     ("ready_after_valid", 0.8, 0.7, True),
 )
 NAMES = ("full_speed", *(stall[0] for stall in STALLS), "reset_in_mid_stream")
+# A line for whoever watches the simulator: vectors done, and all.
+PROGRESS = "scm-progress {} {}"
 
 
 class Pins(NamedTuple):
@@ -186,6 +188,12 @@ def all_scenarios(vectors: Vectors, *, latency: int, interval: int, seed: int) -
     sink = Sink(random_gate(random, 0.8))
     scenarios.append(Scenario("reset_in_mid_stream", few, driver, sink, resets=resets, **timing))
     return scenarios
+
+
+def played(scenarios: Sequence[Scenario], now: Scenario) -> tuple[int, int]:
+    """Vectors that have gone in, and those of all scenarios; they are played in their order."""
+    before = sum(len(one.vectors) for one in scenarios[: scenarios.index(now)])
+    return before + now.driver.taken, sum(len(one.vectors) for one in scenarios)
 
 
 def full_speed(vectors: Vectors, *, latency: int, interval: int, seed: int) -> Scenario:

@@ -19,6 +19,7 @@ from scm_hw.passes.lower_sums import lower_sums
 from scm_hw.passes.node_tables import node_tables
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
+from scm_hw.progress import advance
 
 __all__ = ["PASSES", "block_tables", "integer_thresholds", "lower_argmax", "lower_sums", "optimise"]
 
@@ -37,7 +38,8 @@ PASSES: tuple[Pass, ...] = (
 
 def optimise(program: Program) -> Program:
     """The program, ready for its sums to be laid out: equal outputs on every input."""
-    for apply in PASSES:
+    for number, apply in enumerate(PASSES):
+        advance(number, len(PASSES))
         program = apply(program)
         verify(program)
     return program

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,11 @@ _BLOCKS = {"RAMB36E1": 1.0, "RAMB18E1": 0.5, "DP16KD": 1.0, "PDPW16KD": 1.0}
 _BLOCK_4K = re.compile(r"SB_RAM40_4K\w*")
 _SHIFT_REGISTER = re.compile(r"SRL(16|C32)E")
 _STEP = re.compile(r"^\d+\.\d+\. Executing (\S+) pass")
+
+# Seconds per cell of the last synthesis, kept beside its result, and what to go by before it.
+PACE, FIRST_PACE = "pace", 0.02
+# What Yosys takes to start, in cells.
+FIXED_CELLS = 500
 
 
 @dataclass(frozen=True)
@@ -120,8 +126,10 @@ def synthesise(
     stem = (cache_dir or user_cache("synthesis")) / _digest(verilog, commands)
     cells, text = _recall(stem)
     if cells is None or (netlist is not None and text is None):
+        began = time.monotonic()
         cells, text = _run_yosys(verilog, commands, timeout, progress)
         _store(stem, cells, text)
+        _store_pace(stem.parent, sum(cells.values()), time.monotonic() - began)
     if netlist is not None and text is not None:
         netlist.write_text(text, encoding="utf-8")
     return Resources.from_cells(cells)
@@ -162,6 +170,21 @@ def _store(stem: Path, cells: Mapping[str, int], netlist: str) -> None:
         stem.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(stem.with_suffix(".v"), netlist.encode())
         write_atomically(stem.with_suffix(".json"), json.dumps(cells).encode())
+
+
+def _store_pace(folder: Path, cells: int, seconds: float) -> None:
+    with contextlib.suppress(OSError):
+        write_atomically(folder / PACE, json.dumps(seconds / (cells + FIXED_CELLS)).encode())
+
+
+def expected_seconds(cells: int, cache_dir: Path | None = None) -> float:
+    """How long a synthesis to so many cells takes, by the last one on this machine."""
+    try:
+        path = (cache_dir or user_cache("synthesis")) / PACE
+        pace = float(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        pace = FIRST_PACE
+    return pace * (cells + FIXED_CELLS)
 
 
 def _run_yosys(

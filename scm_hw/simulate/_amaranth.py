@@ -12,7 +12,8 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.lib import wiring
 from amaranth.sim import Simulator, SimulatorContext
 
-from scm_hw.sim.scenario import Scenario, all_scenarios
+from scm_hw.progress import advance
+from scm_hw.sim.scenario import Scenario, all_scenarios, played
 from scm_hw.sim.vectors import Vectors
 from scm_hw.simulate._result import SimResult, summarise
 
@@ -56,6 +57,7 @@ def _simulate(core: wiring.Component, scenarios: list[Scenario], waveform: Path 
                 ctx.set(core.out_ready, pins.out_ready)
                 ready, valid = bool(ctx.get(core.in_ready)), bool(ctx.get(core.out_valid))
                 scenario.observe(ready, valid, ctx.get(core.out_data.as_unsigned()))
+                advance(*played(scenarios, scenario))
                 await ctx.tick()
 
     simulator = Simulator(module)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from scm_hw.errors import ToolError
+from scm_hw.progress import Listener, listener
 from scm_hw.sim import tools
 from scm_hw.sim.runner import OUTCOMES, WAVES
-from scm_hw.sim.scenario import NAMES, STALLED_VECTORS, Outcome
+from scm_hw.sim.scenario import NAMES, PROGRESS, STALLED_VECTORS, Outcome
 from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._process import run_tool, telling_line
 from scm_hw.simulate._result import SimResult, summarise
@@ -50,7 +51,14 @@ class _Job:
             argv += ["--probes", "probes.json"]
         log = folder / f"{self.simulator}.log"
         (folder / OUTCOMES).unlink(missing_ok=True)
-        code = run_tool(argv, name=self.simulator, cwd=folder, log=log, timeout=self.timeout)
+        code = run_tool(
+            argv,
+            name=self.simulator,
+            cwd=folder,
+            log=log,
+            timeout=self.timeout,
+            on_line=_heard(listener()),
+        )
         records = _read(folder / OUTCOMES)
         if len(records) < (len(NAMES) if probes is None else 1):
             raise ToolError(
@@ -61,6 +69,18 @@ class _Job:
 
     def waveform(self, folder: Path) -> Path:
         return folder / WAVES[self.simulator].format(top=self.top)
+
+
+def _heard(tell: Listener) -> Callable[[str], None]:
+    """What hears the lines of a simulator, in a thread of its own."""
+    word = PROGRESS.split()[0]
+
+    def line(text: str) -> None:
+        match text.split():
+            case [first, done, total] if first == word:
+                tell(float(done), float(total))
+
+    return line
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ ROOTS = {
 # The stages of the compiler. Each imports only from itself and from those before it.
 STAGES = (
     "errors",
+    "progress",
     "cache",
     "ir",
     "load",
