@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import re
+import sys
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from scm_train.progress import progress_bar
+from tests.terminal import on_terminal
+from tests.train.commands import plant_csv
 
 
 def shown(verbose: bool, terminal: bool, validation: float = float("nan")) -> str:
@@ -36,3 +41,17 @@ def test_training_in_a_pipe_prints_nothing(capfd: pytest.CaptureFixture[str]) ->
 
     IRVFLRegressor(max_nodes=3, verbose=True).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_fit_on_a_terminal(tmp_path: Path, quiet: bool) -> None:
+    plant_csv(tmp_path / "plant.csv", n=600)
+    words = ["fit", "plant.csv", "--target", "force", "--out", "m.npz", "--max-nodes", "150"]
+    argv = [sys.executable, "-m", "scm_train", *words, "--trials", "2"]
+    code, told = on_terminal([*argv, *(["-q"] if quiet else [])], tmp_path)
+    assert code == 0
+    if quiet:
+        assert told == ""
+    else:
+        assert re.search(r"layer 1 .* nodes  RMSE 0\.\d+, validation 0\.\d+ 0:00:\d\d left ", told)
+        assert re.search(r"trial 2 of 2: train rmse 0\.\d+, validation rmse 0\.\d+", told)
