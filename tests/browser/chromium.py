@@ -51,7 +51,7 @@ CHECKS = Path(__file__).with_name("checks.js").read_text(encoding="utf-8")
 
 def program() -> str:
     found = next(filter(None, map(shutil.which, NAMES)), None)
-    assert found, "Chromium must be installed for the checks of pages; run `make setup`"
+    assert found, "Chromium must be installed for the checks of pages; run `make chromium`"
     return found
 
 
