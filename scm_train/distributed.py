@@ -27,7 +27,7 @@ from scm_train._shards import Floats, Frame
 from scm_train._training import ENCODER_ROWS, Task, _check_span, _info, _machine
 from scm_train.draws import Draws
 from scm_train.encoders import Encoder, fit_encoder, parse_encoder
-from scm_train.engine import Fitted, Settings
+from scm_train.engine import Fitted, Settings, grow
 from scm_train.errors import DataError, ParameterError
 from scm_train.history import History
 from scm_train.machine import Machine
@@ -232,10 +232,4 @@ def _train(
         linear = cluster.linear(settings)
         history.selected_inputs = linear.selected
     growth = RemoteGrowth(cluster, linear, settings, search, history, report)
-    for number in range(len(settings.activations)):
-        if growth.finished or not growth.add_layer(number):
-            break
-    with history.phase("readout_update"):
-        readout = growth.solve(linear, RemoteRest(cluster) if cluster.rest else None)
-    train_rmse, validation_rmse = growth.errors(readout)
-    return Fitted(growth.layers(), readout, linear, train_rmse, validation_rmse)
+    return grow(growth, linear, RemoteRest(cluster) if cluster.rest else None)

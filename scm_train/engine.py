@@ -24,7 +24,7 @@ from scm_train.progress import Report
 from scm_train.readout import Readout, Shadow, ridge_solution
 from scm_train.search import Search, SearchSettings, node_outputs
 
-__all__ = ["Fitted", "Part", "Settings", "train"]
+__all__ = ["Fitted", "Part", "Settings", "grow", "train"]
 
 Floats = NDArray[np.float64]
 
@@ -96,10 +96,15 @@ def train(
         history.selected_inputs = linear.selected
     search = Search(settings.search, draw, rng, chunk_map, history)
     growth = _Growth(part, validation, linear, settings, search, history, chunk_map, report)
-    for number in range(len(settings.activations)):
+    return grow(growth, linear, rest)
+
+
+def grow(growth: _Growth, linear: LinearPart, rest: RestOfRows | None = None) -> Fitted:
+    """Grow all layers, and solve for the readout."""
+    for number in range(len(growth.settings.activations)):
         if growth.finished or not growth.add_layer(number):
             break
-    with history.phase("readout_update"):
+    with growth.history.phase("readout_update"):
         readout = growth.solve(linear, rest)
     train_rmse, validation_rmse = growth.errors(readout)
     return Fitted(growth.layers(), readout, linear, train_rmse, validation_rmse)
