@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, replace
 
-from amaranth.build import TemplatedPlatform
+from amaranth.build import ResourceError, TemplatedPlatform
 
 from scm_hw.boards import by_name
 from scm_hw.boards.devices import DEVICES, Device, parse_part
@@ -183,15 +183,25 @@ def _from_platform(platform: type[TemplatedPlatform]) -> Board:
 
 def _lights(platform: type[TemplatedPlatform]) -> Lights:
     """Plain lamps, or the colours of one; with two lamps, alive and fail."""
-    resources = platform().resources
-    leds: list[Light] = [("led", n, None) for n in range(3) if ("led", n) in resources]
+    board = platform()
+    # A lamp may hang on a wire of the serial port.
+    board.request("uart", 0, dir="-")
+    leds: list[Light] = [("led", n, None) for n in range(3) if _is_free(board, "led", n)]
     if len(leds) == 3:
         return leds[0], leds[1], leds[2]
     if leds:
         return leds[0], None, leds[1] if len(leds) > 1 else None
-    if ("rgb_led", 0) in resources:
+    if _is_free(board, "rgb_led", 0):
         return ("rgb_led", 0, "g"), ("rgb_led", 0, "b"), ("rgb_led", 0, "r")
     return None, None, None
+
+
+def _is_free(board: TemplatedPlatform, resource: str, number: int) -> bool:
+    try:
+        board.request(resource, number, dir="-")
+    except ResourceError:
+        return False
+    return True
 
 
 def by_part(part: str, clock_mhz: float = DEFAULT_CLOCK_MHZ) -> Board:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from amaranth.build import ResourceError
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
@@ -11,6 +12,7 @@ from scm_hw.boards.top import BoardTop
 from scm_hw.boards.uart_top import UartTop
 from scm_hw.emit.toolchains import CORE, TOP, build_script, toolchain_of
 from scm_hw.emit.vivado import platform_files, text_of
+from scm_hw.errors import OptionError
 from scm_hw.interface import VerilogCore
 from scm_hw.sim.vectors import Vectors
 from scm_hw.uart import Hello
@@ -55,5 +57,11 @@ def _planned(board: Board, core_verilog: str, top: Elaboratable, **options: Any)
     assert board.platform is not None
     platform = board.platform(**options)
     platform.add_file(f"{CORE}.v", core_verilog)
-    plan = platform.build(top, name=TOP, do_build=False, emit_src=False, debug_verilog=True)
+    try:
+        plan = platform.build(top, name=TOP, do_build=False, emit_src=False, debug_verilog=True)
+    except (TypeError, ResourceError) as error:
+        raise OptionError(
+            f"board must have a file in amaranth-boards that takes a top, not {board.name!r}, "
+            f"whose file fails ({error}); choose another board"
+        ) from None
     return {name: text_of(text) for name, text in plan.files.items() if name != f"{CORE}.v"}

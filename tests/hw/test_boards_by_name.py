@@ -114,10 +114,20 @@ def test_some_boards_get_a_top(name: str) -> None:
     check_top(boards.get(name))
 
 
+GOOD = [p for p in WITH_UART if p.__name__ != "Supercon19BadgePlatform"]
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("platform", WITH_UART, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("platform", GOOD, ids=lambda p: p.__name__)
 def test_every_board_with_a_uart_gets_a_top(platform: by_name.Platform) -> None:
     check_top(boards.get(platform.__name__))
+
+
+def test_a_board_file_that_fails_is_one_line() -> None:
+    with pytest.raises(
+        OptionError, match=r"not 'supercon19badge', whose file fails \(.*\); choose"
+    ):
+        tops(boards.get("supercon19badge"))
 
 
 def test_lamps_of_other_boards() -> None:
@@ -129,6 +139,8 @@ def test_lamps_of_other_boards() -> None:
     assert boards.get("icesugar_nano").lights == (("led", 0, None), None, None)
     assert boards.get("cmod_a7_15").lights == (("led", 0, None), None, ("led", 1, None))
     assert boards.get("tangprimer20k").lights == (None, None, None)
+    # Its only lamp is the wire of the serial port.
+    assert boards.get("colorlight_5a75b_r7_0").lights == (None, None, None)
 
 
 def test_the_colours_of_one_lamp_show_all_three_states() -> None:

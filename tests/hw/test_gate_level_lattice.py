@@ -1,0 +1,94 @@
+"""Netlists of iCE40 and ECP5 against the interpreter, and how near the cost model comes to them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from scm_hw import boards
+from scm_hw.check import played
+from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.emit import synthesis_family
+from scm_hw.errors import ToolError
+from scm_hw.report.synthesis import Resources, synthesise
+from scm_hw.rows import check_rows
+from scm_hw.simulate import SimResult, run_netlist
+from scm_hw.simulate._primitives import primitive_models
+from tests.support import random_model
+
+MODEL: dict[str, Any] = {"features": 3, "layers": (8, 6), "bits": 7, "input_bits": 6, "rows": 4}
+VECTORS = 40
+
+
+def designed(board: str, fold: str, **options: Any) -> Design:
+    return compile_model(
+        random_model(5, **(MODEL | options)), boards.get(board), Options(fold=fold)
+    )
+
+
+def synthesised(design: Design, netlist: Path) -> Resources:
+    family = synthesis_family(design.board)
+    assert family is not None
+    return synthesise({f"{CORE}.v": design.verilog}, CORE, family, netlist=netlist)
+
+
+def simulated(design: Design, netlist: Path, folder: Path) -> SimResult:
+    vectors = played(design, check_rows(design, design.model.evaluation)).head(VECTORS)
+    plan = design.schedule
+    return run_netlist(
+        netlist,
+        vectors,
+        plan.latency,
+        plan.initiation_interval,
+        workdir=folder / "work",
+        family=design.board.family,
+    )
+
+
+@pytest.mark.parametrize(
+    ("board", "fold", "cells"),
+    [
+        ("icebreaker", "none", {"SB_LUT4", "SB_CARRY", "SB_MAC16"}),
+        pytest.param("icebreaker", "4x4", {"SB_LUT4", "SB_MAC16"}, marks=pytest.mark.long),
+        pytest.param("icebreaker", "1x1", {"SB_RAM40_4K"}, marks=pytest.mark.long),
+        ("ulx3s-85f", "none", {"LUT4", "CCU2C", "MULT18X18D", "TRELLIS_FF"}),
+        pytest.param("ulx3s-85f", "4x4", {"LUT4", "MULT18X18D"}, marks=pytest.mark.long),
+    ],
+)
+def test_netlists_give_the_same_integers(
+    board: str, fold: str, cells: set[str], tmp_path: Path
+) -> None:
+    design = designed(board, fold)
+    resources = synthesised(design, tmp_path / "netlist.v")
+    assert cells <= resources.by_cell.keys()
+    result = simulated(design, tmp_path / "netlist.v", tmp_path)
+    assert (result.failures, result.vectors) == ((), VECTORS)
+    assert result.cycles == design.schedule.latency
+    # What decides whether a design fits: the multipliers and memories just so, LUTs about.
+    guess = design.estimate
+    assert (guess.dsp, guess.bram) == (resources.dsp, resources.bram)
+    assert 0.6 < resources.lut / guess.lut < 1.2
+
+
+def test_a_wrong_lut_is_found(tmp_path: Path) -> None:
+    """Each of four, inverted; what one of them drives may not matter for so few vectors."""
+    design = designed("icebreaker", "none")
+    netlist = tmp_path / "netlist.v"
+    synthesised(design, netlist)
+    text = netlist.read_text()
+    luts = list(re.finditer(r"\.LUT_INIT\(16'h([0-9a-f]{4})\)", text))
+    wrong = 0
+    for found in Random(0).sample(luts, 4):
+        inverted = f".LUT_INIT(16'h{int(found[1], 16) ^ 0xFFFF:04x})"
+        netlist.write_text(text[: found.start()] + inverted + text[found.end() :])
+        wrong += not simulated(design, netlist, tmp_path).ok
+    assert wrong >= 3
+
+
+def test_block_memories_of_ecp5_are_refused() -> None:
+    with pytest.raises(ToolError, match=r"no block memories of ECP5 \(DP16KD\) to be simulated"):
+        primitive_models("module scm_core;\n  DP16KD #(\n", "ecp5")
