@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from scm_hw.errors import OptionError
-from scm_hw.ir import Program, verify
+from scm_hw.ir import Product, Program, verify
 from scm_hw.passes import lower_sums
 from scm_hw.schedule.costs import Cost, estimate
 from scm_hw.schedule.schedule import Schedule, schedule
@@ -70,9 +70,12 @@ def lay_out(
 
 def _has_multiplications(program: Program, grade: str) -> bool:
     """Whether a sum has a term that a DSP block could multiply."""
-    tech = TECHNOLOGIES[grade]
-    multiplied = lower_sums(program, multipliers=True, tech=tech)
-    return multiplied != lower_sums(program, tech=tech)
+    multiplied = lower_sums(program, multipliers=True, tech=TECHNOLOGIES[grade])
+    return _products(multiplied) > _products(program)
+
+
+def _products(program: Program) -> int:
+    return sum(isinstance(op, Product) for op in program.ops)
 
 
 def _layouts(
