@@ -98,7 +98,7 @@ def run_icarus(
     workdir: Path,
     waves: bool = False,
     seed: int = 0,
-    timeout: float = 600.0,
+    timeout: float = 1800.0,
     top: str = "scm_core",
     probes: ProbeSource | None = None,
 ) -> SimResult:

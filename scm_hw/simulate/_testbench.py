@@ -19,7 +19,7 @@ def run_testbench(
     verilog: Sequence[str] = ("scm_core.v",),
     *,
     workdir: Path,
-    timeout: float = 600.0,
+    timeout: float = 1800.0,
     activity: Path | None = None,
 ) -> tuple[int, int]:
     """Run the test bench in `folder` on the Verilog beside it; its vectors and latency in cycles.
