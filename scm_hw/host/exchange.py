@@ -18,6 +18,8 @@ WINDOW = 8
 QUIET_SECONDS = 2.0
 # In a row; then the board is gone, even if its port is not.
 QUIET_TIMES = 3
+# A line that brings no result for so long, whatever else it brings, will bring none.
+STALL_SECONDS = 30.0
 # From here on nothing is told but its own end.
 NOWHERE = OFFSET.pack(0xFFFF)
 
@@ -77,8 +79,16 @@ class Exchange:
     def run(self, link: Link, progress: Callable[[int], None]) -> Answers:
         """Until all is answered; LostError where the board falls silent, and `run` may go on."""
         heard, quiet, refused = time.monotonic(), 0, link.refused
+        advanced, done = heard, self.done
         while self.waiting or self.sent:
             self._fill(link)
+            if self.done != done:
+                advanced, done = time.monotonic(), self.done
+            if time.monotonic() - advanced > STALL_SECONDS:
+                raise LinkError(
+                    f"port {link.port} must bring a whole reply within {STALL_SECONDS:g} s, not "
+                    "only spoilt ones; see the cable, or build with a lower --baud"
+                )
             for packet in link.receive():
                 heard, quiet = time.monotonic(), 0
                 self._handle(link, packet)

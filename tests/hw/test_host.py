@@ -163,6 +163,22 @@ def test_a_core_that_never_answers_ends_the_run() -> None:
         board.predict_words(WORDS)
 
 
+def test_a_line_that_brings_nothing_whole_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "STALL_SECONDS", 1.0)
+
+    def spoil(request: Packet, reply: Packet) -> bytes:
+        data = bytearray(reply.encode())
+        data[3] ^= request.kind == Kind.PREDICT
+        return bytes(data)
+
+    with (
+        FakeBoard(HELLO, function, answer=spoil).running() as fake,
+        Board(fake.port) as board,
+        pytest.raises(LinkError, match=r"must bring a whole reply within 1 s"),
+    ):
+        board.predict_words(WORDS)
+
+
 def moving_link(path: Path, port: str) -> None:
     aside = path.with_suffix(".new")
     aside.symlink_to(port)
