@@ -16,6 +16,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_BITS = 64
+# A feature's integers are exact as floating point.
+MAX_FEATURE_BITS = 32
+# Of a power of two that floating point holds.
+MAX_FRACTION = 1000
 # What a board keeps of it; a larger one stays in the model file.
 MAX_BYTES = 49_152
 
@@ -110,12 +114,13 @@ class Description:
                 features=tuple(_row(Feature, row) for row in record["features"]),
                 words=tuple(_row(Word, row) for row in record["words"]),
                 outputs=tuple(_row(Output, row) for row in record["outputs"]),
-                classes=None if classes is None else tuple(_checked(list, classes)),
+                classes=None if classes is None else _labels(classes),
                 frac_bits=_checked(int, record["frac_bits"]),
                 tolerance=None if tolerance is None else _checked(float, tolerance),
                 output_units=_checked(bool, record["output_units"]),
             )
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            _check_counts(found)
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise LinkError(
                 f"description must be what this version writes, not {data[:40]!r} ({error}); "
                 "program the board again, or give the model"
@@ -146,24 +151,33 @@ class Description:
             )
         found = []
         for port, column in zip(self.words, np.asarray(mechanism, dtype=np.float64).T, strict=True):
-            scaled = np.rint((column - port.low) / (port.high - port.low) * 2.0**port.fraction)
+            with np.errstate(over="ignore"):
+                scaled = np.rint((column - port.low) / (port.high - port.low) * 2.0**port.fraction)
             found.append(np.clip(scaled, port.least, port.most).astype(np.int64))
         return found
 
     def units(self, results: Integers) -> NDArray[Any]:
         """Outputs in target units, a column each; or the class of each row."""
         if self.classes is not None:
+            if results.max(initial=0) >= len(self.classes) or results.min(initial=0) < 0:
+                raise LinkError(
+                    f"class must be one of {len(self.classes)}, not number {results.max()}; "
+                    "program the board again"
+                )
             return np.array(self.classes)[results[:, 0]]
         scales = np.array([(port.high - port.low) / 2.0**port.fraction for port in self.outputs])
-        return results * scales + np.array([port.low for port in self.outputs])
+        with np.errstate(over="ignore"):
+            return results * scales + np.array([port.low for port in self.outputs])
 
 
 def _codes(port: Feature, column: Floats) -> Integers:
     """The same operations in the same order as the model's own."""
     top = (1 << port.bits) - 1
     span = port.high - port.low
-    scaled = (column - port.low) / span if span > 0 else np.zeros_like(column)
-    return np.clip(np.floor(scaled * (top + 1)), 0, top).astype(np.int64)
+    # Far beyond the range is infinite, and cut off as well.
+    with np.errstate(over="ignore"):
+        scaled = (column - port.low) / span if span > 0 else np.zeros_like(column)
+        return np.clip(np.floor(scaled * (top + 1)), 0, top).astype(np.int64)
 
 
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
@@ -174,9 +188,35 @@ def _row(kind: Any, row: object) -> Any:
     values = _checked(list, row)
     types = [_TYPES[str(field.type)] for field in fields(kind)]
     port = kind(*(_checked(t, value) for t, value in zip(types, values, strict=True)))
-    if not 1 <= port.bits <= MAX_BITS:
+    most = MAX_FEATURE_BITS if kind is Feature else MAX_BITS
+    if not 1 <= port.bits <= most:
         raise ValueError(f"{port.bits} bits")
+    # Only a feature may have been the same in all of training.
+    span = port.high - port.low
+    if not (math.isfinite(span) and (span > 0 or (kind is Feature and span == 0))):
+        raise ValueError(f"a range from {port.low} to {port.high}")
+    if kind is not Feature and abs(port.fraction) > MAX_FRACTION:
+        raise ValueError(f"{port.fraction} fraction bits")
+    if kind is Word and not -(1 << 62) <= port.least <= port.most <= 1 << 62:
+        raise ValueError(f"words from {port.least} to {port.most}")
     return port
+
+
+def _check_counts(found: Description) -> None:
+    outputs = len(found.outputs)
+    if not found.features or outputs < 1 or (found.classes is not None and outputs != 1):
+        raise ValueError(f"{len(found.features)} features and {outputs} outputs")
+    # A classifier has a word for each class, and gives the number of one.
+    scores = outputs if found.classes is None else len(found.classes)
+    if found.words and len(found.words) != scores:
+        raise ValueError(f"{len(found.words)} words for {scores} outputs")
+
+
+def _labels(classes: object) -> tuple[Any, ...]:
+    labels = _checked(list, classes)
+    if not labels or any(not isinstance(label, str | int | float) for label in labels):
+        raise TypeError(f"{labels!r:.40} are no classes")
+    return tuple(labels)
 
 
 def _checked(kind: type, value: object) -> Any:

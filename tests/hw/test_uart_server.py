@@ -179,6 +179,27 @@ def test_a_core_that_never_answers_is_told_of(fault: str) -> None:
     check_results(replies[2], 2, *parts[2], cycles=3)
 
 
+def test_any_whole_frame_has_one_reply() -> None:
+    """Whatever its kind and its payload; a predict of the right size has results."""
+    random = Random(8)
+    requests = []
+    for sequence in range(24):
+        kind = random.choice((1, 1, 2, 2, 3, *Kind, random.randrange(256)))
+        payload = random.randbytes(random.choice((0, 1, 2, 4, 7, random.randrange(30))))
+        requests.append(Packet(kind, sequence, payload))
+    data = b"".join(request.encode() for request in requests)
+    replies = talk(StandIn(), data, 24, replace(HELLO, capacity=2048))
+    for request, reply in zip(requests, replies, strict=True):
+        assert reply.sequence == request.sequence
+        right = {
+            Kind.HELLO: request.payload == b"",
+            Kind.DESCRIBE: len(request.payload) == 2,
+            Kind.PREDICT: len(request.payload) == 1 + 3 * (request.payload or b"\0")[0] > 1,
+        }.get(Kind(request.kind) if request.kind in set(Kind) else Kind.ERROR, False)
+        assert (reply.kind != Kind.ERROR) == right
+    assert {reply.kind for reply in replies} >= {Kind.ERROR, Kind.HELLO_REPLY}
+
+
 def test_noise_is_told_of_and_passed_over() -> None:
     good = predict_request(0x1234, samples(3, 5)).encode()
     torn = bytearray(good)
