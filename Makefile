@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 SUDO   := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
 JOBS   ?= 2
 
-.PHONY: setup demo test test-all lint bench-quick clean icarus chromium
+.PHONY: setup demo test test-all coverage licences lint bench-quick clean icarus chromium
 
 setup: icarus $(READY)
 
@@ -48,6 +48,15 @@ test: setup chromium lint
 # The long proofs and simulations as well.
 test-all: setup chromium lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m "long or not long"
+
+# Line and branch coverage of scm_hw, subprocesses included; slow.
+coverage: setup
+	@rm -f .coverage*
+	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term-missing:skip-covered
+
+# The page of the dependencies' licences, after a change of requirements.lock.
+licences: $(READY)
+	@$(BIN)/python docs/licences.py
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The lock file: every direct dependency is in it, in its range, and all of it is hashed."""
+"""The lock file: every direct dependency is in it, in its range, hashed, and with its licence."""
 
 from __future__ import annotations
 
@@ -33,3 +33,11 @@ def test_every_direct_dependency_is_locked_in_its_range() -> None:
 
 def test_all_that_is_locked_is_hashed() -> None:
     assert [name for name, (_, hashes) in locked().items() if not hashes] == []
+
+
+def test_the_licence_of_all_that_is_locked_is_listed() -> None:
+    text = (REPOSITORY / "docs" / "licences.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\S+) \| (\S+) \| (.+) \|$", text, re.M)
+    listed = {canonicalize_name(name): version for name, version, _ in rows if name != "package"}
+    assert listed == {name: version for name, (version, _) in locked().items()}
+    assert [name for name, _, licence in rows if licence == "not said"] == []
