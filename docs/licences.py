@@ -15,7 +15,7 @@ LOCK = HERE.parent / "requirements.lock"
 HEADER = """\
 # Licences
 
-The project itself is under the BSD 2-Clause licence. It contains nothing of the packages below; they
+The project is under the BSD 2-Clause licence. It contains nothing of the packages below; they
 are installed beside it, in the versions of `requirements.lock`. `make licences` writes this page
 from their metadata. Icarus Verilog, from the system's packages, is under GPL-2.0-or-later.
 

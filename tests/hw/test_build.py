@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import platformdirs
 import pytest
 
 from scm_hw import boards
@@ -114,7 +115,14 @@ def test_synthesis_found_the_ports_registers(built: Build) -> None:
 def test_equal_inputs_give_equal_bytes(built: Build, tmp_path: Path) -> None:
     model = small_model(tmp_path / "servo.npz")
     arguments = ["build", model, "--board", "arty-a7", "--out", "elsewhere"]
-    done = run(*arguments, cwd=tmp_path, env={"PYTHONHASHSEED": "7"})
+    # Another user's home, language and clock, besides another folder.
+    home = tmp_path / "home"
+    home.mkdir()
+    elsewhere = {"HOME": str(home), "XDG_CACHE_HOME": "", "TMPDIR": str(home)}
+    # But for Yosys itself, which takes a minute to be compiled.
+    elsewhere["YOWASP_CACHE_DIR"] = platformdirs.user_cache_dir("YoWASP", appauthor=False)
+    others = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"}
+    done = run(*arguments, cwd=tmp_path, env=elsewhere | others)
     assert (done.returncode, done.stderr) == (0, "")
     assert contents(tmp_path / "elsewhere") == contents(built.folder)
 
