@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -56,7 +57,7 @@ def simulated(design: Design, netlist: Path, folder: Path) -> SimResult:
         pytest.param("icebreaker", "4x4", {"SB_LUT4", "SB_MAC16"}, marks=pytest.mark.long),
         pytest.param("icebreaker", "1x1", {"SB_RAM40_4K"}, marks=pytest.mark.long),
         ("ulx3s-85f", "none", {"LUT4", "CCU2C", "MULT18X18D", "TRELLIS_FF"}),
-        pytest.param("ulx3s-85f", "4x4", {"LUT4", "MULT18X18D"}, marks=pytest.mark.long),
+        ("ulx3s-85f", "4x4", {"LUT4", "MULT18X18D"}),
     ],
 )
 def test_netlists_give_the_same_integers(
@@ -92,3 +93,39 @@ def test_a_wrong_lut_is_found(tmp_path: Path) -> None:
 def test_block_memories_of_ecp5_are_refused() -> None:
     with pytest.raises(ToolError, match=r"no block memories of ECP5 \(DP16KD\) to be simulated"):
         primitive_models("module scm_core;\n  DP16KD #(\n", "ecp5")
+
+
+SIGNED = """
+module scm_core(input signed [9:0] a, b, input [9:0] u, output signed [19:0] both, one);
+  assign both = a * b;
+  assign one = a * $signed({1'b0, u[8:0]});
+endmodule
+"""
+READER = """
+module reader;
+  reg signed [9:0] a = -512, b = 511;
+  reg [9:0] u = 300;
+  wire signed [19:0] both, one;
+  scm_core dut(.a(a), .b(b), .u(u), .both(both), .one(one));
+  initial repeat (200) begin
+    #1 if (both !== a * b || one !== a * $signed({1'b0, u[8:0]})) $display("wrong");
+    a = a + 37; b = b - 101; u = u + 53;
+  end
+  initial #1000 $display("done");
+endmodule
+"""
+
+
+def test_multipliers_of_ecp5_know_signs(tmp_path: Path) -> None:
+    netlist = tmp_path / "netlist.v"
+    resources = synthesise({"scm_core.v": SIGNED}, CORE, "ecp5", netlist=netlist)
+    assert resources.dsp == 2
+    models = primitive_models(netlist.read_text(), "ecp5")
+    (tmp_path / "models.v").write_text(models)
+    (tmp_path / "reader.v").write_text(READER)
+    sources = ["reader.v", "netlist.v", "models.v"]
+    command = ["iverilog", "-g2012", "-s", "reader", "-o", "reader.vvp", *sources]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    run = ["vvp", "-n", "reader.vvp"]
+    done = subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["done"]
