@@ -133,3 +133,22 @@ def test_rows_beyond_the_sensors_range_are_cut_off() -> None:
     )
     rows = check_rows(design, replace(far, inputs=far.inputs + 1e6))
     assert rows.inputs[: len(far), 0].tolist() == [4095, 0] * 20
+
+
+@pytest.mark.parametrize(
+    ("units", "complaint"),
+    [
+        (("--input-format", "x0=adc:12"), "input format of 'x0' must be code or adc:BITS:LOW:HIGH"),
+        (("--input-format", "@gone.txt"), "file of input formats gone.txt can't be read"),
+        (("--input-format", "x0=adc:8:100:200"), "must have a step inside the training range"),
+    ],
+    ids=str,
+)
+def test_bad_units_are_one_line_and_leave_nothing(
+    tmp_path: Path, units: tuple[str, str], complaint: str
+) -> None:
+    path = small_model(tmp_path / "model.npz")
+    result = run("build", path, "--out", "out", "--no-sim", "--no-synth", *units, cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert complaint in result.stderr and result.stderr.count("\n") == 1
+    assert [found.name for found in tmp_path.iterdir()] == ["model.npz"]
