@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The AXI wrappers around right and wrong cores, under cocotb with cocotbext-axi."""
 
 from __future__ import annotations
