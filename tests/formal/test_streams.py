@@ -43,12 +43,26 @@ def test_classifiers_keep_the_rules(tmp_path: Path) -> None:
     assert keeps_the_rules(unrolled(program, clock_mhz=200.0), tmp_path)
 
 
+def folded_core() -> Proven:
+    options: dict[str, Any] = {"features": 1, "layers": (2,), "bits": 1, "input_bits": 2}
+    return folded("2x2", **options, linear=False)
+
+
 @pytest.mark.long
 def test_folded_cores_keep_the_rules(tmp_path: Path) -> None:
     """Two samples, with a reset at any time: a folded core holds one at a time."""
-    options: dict[str, Any] = {"features": 1, "layers": (2,), "bits": 1, "input_bits": 2}
-    core = folded("2x2", **options, linear=False)
-    assert keeps_the_rules(core, tmp_path, 2 * core.latency + SPARE_CYCLES)
+    assert keeps_the_rules(folded_core(), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("change", [{"function": "1 + {}"}, {"latency": -1}], ids=str)
+def test_a_wrong_folded_core_has_a_counterexample(change: dict[str, Any], tmp_path: Path) -> None:
+    """A result that is off by one, or later than promised."""
+    core = folded_core()
+    function = change.get("function", "{}").format(core.function)
+    latency = core.latency + change.get("latency", 0)
+    wrong = Proven(**{**vars(core), "function": function, "latency": latency})
+    assert not keeps_the_rules(wrong, tmp_path)
 
 
 @pytest.mark.parametrize(
