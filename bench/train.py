@@ -113,7 +113,7 @@ class SmallCase:
         return fitted.layers[0]
 
     def ours_in_numpy(self) -> Layer:
-        with mock.patch.object(_level_tables, "fired_dots", None):
+        with mock.patch.multiple(_level_tables, fired=None, fired_dots=None):
             return self.ours()
 
     def textbook(self) -> list[TextbookNode]:

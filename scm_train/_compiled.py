@@ -1,4 +1,4 @@
-"""The innermost loop of the search, compiled where numba is installed (the extra ``fast``).
+"""The innermost loops of the search, compiled where numba is installed (the extra ``fast``).
 
 NumPy takes the same steps one array at a time; here a row's sums never leave the registers.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_TABLES", "fired_dots"]
+__all__ = ["MOST_TABLES", "fired", "fired_dots"]
 
 #: Tables that one call adds up.
 MOST_TABLES = 4
@@ -49,6 +49,23 @@ def _fired_dots(
             out[k] += some[k]
 
 
+def _fired(
+    tables: tuple[NDArray, ...],
+    first: int,
+    levels: tuple[NDArray[np.uint16], ...],
+    needed: NDArray,
+    out: NDArray[np.bool_],
+) -> None:
+    """Write to ``out`` (rows, T) whether candidates fire, as in :func:`_fired_dots`."""
+    table0, table1, table2, table3 = tables
+    level0, level1, level2, level3 = levels
+    for row in range(len(out)):
+        a, b = table0[level0[row]][first:], table1[level1[row]][first:]
+        c, d = table2[level2[row]][first:], table3[level3[row]][first:]
+        for k in range(len(needed)):
+            out[row, k] = needed.dtype.type(a[k] + b[k] + c[k] + d[k]) >= needed[k]
+
+
 def _compile(function: Callable[..., Any]) -> Callable[..., Any] | None:
     try:
         import numba
@@ -57,5 +74,6 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any] | None:
     return numba.njit(nogil=True, cache=True)(function)
 
 
-#: The compiled loop, or None without numba.
+#: The compiled loops, or None without numba.
 fired_dots = _compile(_fired_dots)
+fired = _compile(_fired)

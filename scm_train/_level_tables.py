@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._compiled import MOST_TABLES, fired_dots
+from scm_train._compiled import MOST_TABLES, fired, fired_dots
 from scm_train._levels import LevelBlock
 from scm_train.chunks import Scratch
 
@@ -80,10 +80,22 @@ class LevelTables:
     def fires(self, limits: NDArray[np.int64]) -> Callable[[slice], NDArray[np.bool_]]:
         """Prepare ``H W^T >= limits``."""
         needed = self._needed(limits)
+        if fired is None or len(self.tables) > MOST_TABLES:
+            return self._fires_in_numpy(needed)
+        loop, tables = fired, self._four_tables()
+
+        def on(rows: slice) -> NDArray[np.bool_]:
+            out = self._scratch("fires", (rows.stop - rows.start, len(limits)), np.bool_)
+            loop(tables, self._columns.start, self._four_levels(rows), needed, out)
+            return out
+
+        return on
+
+    def _fires_in_numpy(self, needed: NDArray) -> Callable[[slice], NDArray[np.bool_]]:
         tables = [np.ascontiguousarray(table[:, self._columns]) for table in self.tables]
 
         def on(rows: slice) -> NDArray[np.bool_]:
-            shape = (rows.stop - rows.start, len(limits))
+            shape = (rows.stop - rows.start, len(needed))
             total = self._scratch("total", shape, needed.dtype)
             share = self._scratch("share", shape, needed.dtype)
             for number, (levels, table) in enumerate(zip(self.levels, tables, strict=True)):
@@ -104,20 +116,26 @@ class LevelTables:
         """
         if fired_dots is None or len(self.tables) > MOST_TABLES:
             return None
-        needed = self._needed(limits)
-        missing = MOST_TABLES - len(self.tables)
-        nothing = np.zeros((1, self._columns.stop), dtype=needed.dtype)
-        tables = (*self.tables, *[nothing] * missing)
+        loop, tables, needed = fired_dots, self._four_tables(), self._needed(limits)
 
         def on(rows: slice, probes: NDArray[np.float32]) -> NDArray[np.float64]:
-            own = [levels[rows] for levels in self.levels]
-            levels = (*own, *[np.zeros(probes.shape[1], dtype=np.uint16)] * missing)
+            levels = self._four_levels(rows)
             out = np.zeros((len(probes), len(limits)))
             for probe, sums in zip(probes, out, strict=True):
-                fired_dots(tables, self._columns.start, levels, needed, probe, sums)
+                loop(tables, self._columns.start, levels, needed, probe, sums)
             return out
 
         return on
+
+    def _four_tables(self) -> tuple[NDArray, ...]:
+        """The tables and, where they are fewer, tables of nothing, as the compiled loops want."""
+        nothing = np.zeros((1, self._columns.stop), dtype=self.tables[0].dtype)
+        return (*self.tables, *[nothing] * (MOST_TABLES - len(self.tables)))
+
+    def _four_levels(self, rows: slice) -> tuple[NDArray[np.uint16], ...]:
+        none = np.zeros(rows.stop - rows.start, dtype=np.uint16)
+        missing = MOST_TABLES - len(self.levels)
+        return (*(levels[rows] for levels in self.levels), *[none] * missing)
 
     def _needed(self, limits: NDArray[np.int64]) -> NDArray:
         return matches_needed(limits, self.inputs, self.inputs).astype(self.tables[0].dtype)

@@ -7,7 +7,6 @@ one, so that the choice is that of a float64 search.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -116,10 +115,14 @@ class Search:
         self, batch: Batch, moments: _Moments, aim: _Aim, r_values: Sequence[float], count: int
     ) -> Configuration | None:
         """What the first of the draws in a batch that offers any candidate offers."""
-        for start, r in zip(range(0, len(batch.candidates), count), r_values, strict=False):
-            some = slice(start, start + count)
+        draws = len(batch.candidates) // count
+        hopeless = moments.hopeless(aim.energy, np.array(r_values[:draws]), count)
+        for number, (r, none) in enumerate(zip(r_values, hopeless, strict=False)):
             self._draws.use()
             self._expected += 1
+            if none:
+                continue
+            some = slice(number * count, (number + 1) * count)
             found = self._choose(batch.part(some), moments.part(some), aim, r)
             if found is not None:
                 return found
@@ -192,8 +195,6 @@ class Search:
         return replace(moments, outputs=lambda k: given.outputs(parts[0][1][:, k]))
 
     def _choose(self, batch: Batch, moments: _Moments, aim: _Aim, r: float) -> Configuration | None:
-        if moments.hopeless(aim.energy, r):
-            return None
         xi, slack = moments.inequality(aim.energy, r)
         possible = np.flatnonzero((xi > -slack).all(axis=0))
         if not len(possible):
@@ -322,14 +323,17 @@ class _Moments:
 
         return _Moments(self.inner[:, some], norm, outside, self.rounding[some], outputs)
 
-    def hopeless(self, energy: Floats, r: float) -> bool:
-        """Whether it is plain, at a fraction of the cost, that no candidate passes."""
+    def hopeless(self, energy: Floats, r: Floats, count: int) -> NDArray[np.bool_]:
+        """Draws of ``count`` candidates of which it is plain, at little cost, that none passes."""
         if self.outside is not self.norm:
-            return False
-        most = np.abs(self.inner).max(axis=1) / math.sqrt(max(self.norm.min(), SATURATED))
+            return np.zeros(len(r), dtype=bool)
+        energy = energy[:, None]
+        most = np.abs(self.inner).reshape(len(energy), len(r), count).max(axis=2)
+        norm = self.norm.reshape(len(r), count).min(axis=1)
+        most /= np.sqrt(np.maximum(norm, SATURATED))
         # Twice the error that rounding can make: this is no place for a close decision.
         most += 2 * self.rounding.max() * np.sqrt(energy)
-        return bool((most * most < (1 - r) * energy).any())
+        return (most * most < (1 - r) * energy).any(axis=0)
 
     def replace(self, which: NDArray[np.intp], others: _Moments) -> None:
         """Take the moments of the candidates in ``which`` from ``others``."""

@@ -250,8 +250,8 @@ def test_a_wrong_netlist_fails_the_build(tmp_path: Path, monkeypatch: pytest.Mon
     """Synthesis of another model's core; what it takes to look into it is kept."""
     other = designed({}, clock=100.0).verilog
 
-    def wrong(_: dict[str, str], top: str, **options: Any) -> Any:
-        return synthesise({f"{top}.v": other}, top, **options)
+    def wrong(_: dict[str, str], top: str, *family: str, **options: Any) -> Any:
+        return synthesise({f"{top}.v": other}, top, *family, **options)
 
     monkeypatch.setattr(building, "synthesise", wrong)
     model = small_model(tmp_path / "m.npz", rows=3)

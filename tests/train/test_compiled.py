@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scm_train import SCNClassifier, SCNRegressor
-from scm_train._compiled import _fired_dots, fired_dots
+from scm_train._compiled import _fired, _fired_dots, fired, fired_dots
 from scm_train.draw import CandidateDraw
 from scm_train.draws import Draws
 from scm_train.encoders import fit_encoder
@@ -31,6 +31,12 @@ def test_compiled_and_plain_loop_agree(dtype: type, rows: int) -> None:
     with np.errstate(over="ignore"):
         _fired_dots(tables, 3, levels, needed, probe, wanted)
     np.testing.assert_array_equal(found, wanted)
+    fires, plain = np.zeros((2, rows, count), dtype=bool)
+    fired(tables, 3, levels, needed, fires)
+    with np.errstate(over="ignore"):
+        _fired(tables, 3, levels, needed, plain)
+    np.testing.assert_array_equal(fires, plain)
+    np.testing.assert_allclose(probe @ fires, found, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize(("features", "bits"), [(1, 7), (3, 15), (4, 31), (4, 300)])
@@ -67,6 +73,7 @@ def test_models_are_the_same_without_numba(
 
     compiled = fitted()
     monkeypatch.setattr("scm_train._level_tables.fired_dots", None)
+    monkeypatch.setattr("scm_train._level_tables.fired", None)
     for found, wanted in zip(fitted(), compiled, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
