@@ -11,8 +11,8 @@ from scm_hw.rtl import to_verilog
 
 
 class Inverter(wiring.Component):
-    a: In(1)
-    b: Out(1)
+    def __init__(self) -> None:
+        super().__init__({"a": In(1), "b": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
