@@ -105,10 +105,20 @@ def _last_line(log: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
+def _written_to(log: Path) -> list[Path]:
+    """Folders that a program wrote to: its own, and the one for temporary files.
+
+    Python does without the latter where it is full, which other programs do not.
+    """
+    temporary = os.environ.get("TMPDIR", "")
+    return [log.parent, *([Path(temporary)] if os.path.isdir(temporary) else [])]
+
+
 def telling_line(log: Path) -> str:
     """The line of a log that most likely says what went wrong."""
-    if shutil.disk_usage(log.parent).free < LEAST_ROOM:
-        return f"no space left in {log.parent}"
+    for folder in _written_to(log):
+        if shutil.disk_usage(folder).free < LEAST_ROOM:
+            return f"no space left in {folder}"
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.search(line)]
     return (telling or lines[-1:] or ["no output"])[0]

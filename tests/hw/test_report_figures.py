@@ -131,7 +131,7 @@ def test_last_rank_holds_the_outputs_and_nothing_else() -> None:
     design = compile_model(model, boards.get("nexys-a7"), Options(clock_mhz=200.0))
     found = stages(design)
     assert len(found) > 3
-    assert found[-1].registers == sum(design.core.out_widths) + 1
+    assert found[-1].registers == sum(design.ports.out_widths) + 1
     assert all(stage.registers > found[-1].registers for stage in found[:-1])
 
 
