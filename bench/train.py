@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from bench.textbook import TextbookNode, textbook_scn
-from scm_train import SCMRegressor, SCNRegressor, _level_tables, datasets, paper_settings
+from scm_train import SCMRegressor, SCNRegressor, _compiled, datasets, paper_settings
 from scm_train._parameters import input_bits_of
 from scm_train.chunks import ChunkMap
 from scm_train.draw import CandidateDraw
@@ -113,7 +113,7 @@ class SmallCase:
         return fitted.layers[0]
 
     def ours_in_numpy(self) -> Layer:
-        with mock.patch.multiple(_level_tables, fired=None, fired_dots=None):
+        with mock.patch.object(_compiled, "loops", None):
             return self.ours()
 
     def textbook(self) -> list[TextbookNode]:
@@ -246,7 +246,7 @@ def measure(quick: bool) -> dict[str, Any]:
         "peak_gib": peak,
         "rows": large["rows"],
         "threads": _cores(),
-        "compiled": _level_tables.fired_dots is not None,
+        "compiled": _compiled.loops is not None,
         "compared_with_catboost": best,
         "textbook": small,
         "large": large,

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._compiled import MOST_TABLES, fired, fired_dots
+from scm_train import _compiled
+from scm_train._compiled import MOST_TABLES
 from scm_train._levels import LevelBlock
 from scm_train.chunks import Scratch
 
@@ -52,9 +53,10 @@ class LevelTables:
         """
         candidates, inputs = weights.shape
         dtype = np.min_scalar_type(inputs + 1)
-        exact = scratch("weights", weights.shape, np.float32)
-        np.copyto(exact, weights)
-        tables = [block.matches(exact, dtype, scratch) for block, _ in blocks]
+        kind = np.float32 if _compiled.loops is None else np.int8
+        signs = scratch("signs", (inputs, candidates), kind)
+        np.copyto(signs, weights.T)
+        tables = [block.matches(signs, dtype, scratch) for block, _ in blocks]
         levels = [levels for _, levels in blocks]
         return cls(tables, levels, inputs, slice(0, candidates), scratch)
 
@@ -80,13 +82,14 @@ class LevelTables:
     def fires(self, limits: NDArray[np.int64]) -> Callable[[slice], NDArray[np.bool_]]:
         """Prepare ``H W^T >= limits``."""
         needed = self._needed(limits)
-        if fired is None or len(self.tables) > MOST_TABLES:
+        loops = self._loops
+        if loops is None:
             return self._fires_in_numpy(needed)
-        loop, tables = fired, self._four_tables()
+        tables = self._four_tables()
 
         def on(rows: slice) -> NDArray[np.bool_]:
             out = self._scratch("fires", (rows.stop - rows.start, len(limits)), np.bool_)
-            loop(tables, self._columns.start, self._four_levels(rows), needed, out)
+            loops.fired(tables, self._columns.start, self._four_levels(rows), needed, out)
             return out
 
         return on
@@ -114,18 +117,44 @@ class LevelTables:
 
         None without a compiled loop for it.
         """
-        if fired_dots is None or len(self.tables) > MOST_TABLES:
+        loops = self._loops
+        if loops is None:
             return None
-        loop, tables, needed = fired_dots, self._four_tables(), self._needed(limits)
+        tables, needed = self._four_tables(), self._needed(limits)
 
         def on(rows: slice, probes: NDArray[np.float32]) -> NDArray[np.float64]:
             levels = self._four_levels(rows)
             out = np.zeros((len(probes), len(limits)))
             for probe, sums in zip(probes, out, strict=True):
-                loop(tables, self._columns.start, levels, needed, probe, sums)
+                loops.fired_dots(tables, self._columns.start, levels, needed, probe, sums)
             return out
 
         return on
+
+    def outputs(
+        self, which: NDArray[np.intp], limits: NDArray[np.int64], least: float
+    ) -> Callable[[slice, NDArray[np.float64]], None]:
+        """Prepare to write some candidates' outputs (them, rows): 1 where they fire, or ``least``.
+
+        ``limits`` are theirs.
+        """
+        loops = self._loops
+        if loops is None:
+            fires = self.subset(which).fires(limits)
+            return lambda rows, out: np.copyto(out, np.where(fires(rows).T, 1.0, least))
+        tables, needed = self._four_tables(), self._needed(limits)
+        columns = self._columns.start + which
+
+        def on(rows: slice, out: NDArray[np.float64]) -> None:
+            levels = self._four_levels(rows)
+            for column, most, own in zip(columns.tolist(), needed.tolist(), out, strict=True):
+                loops.outputs(tables, column, levels, most, least, own)
+
+        return on
+
+    @property
+    def _loops(self) -> _compiled.Loops | None:
+        return _compiled.loops if len(self.tables) <= MOST_TABLES else None
 
     def _four_tables(self) -> tuple[NDArray, ...]:
         """The tables and, where they are fewer, tables of nothing, as the compiled loops want."""

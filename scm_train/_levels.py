@@ -13,6 +13,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train import _compiled
 from scm_train.chunks import Scratch
 from scm_train.encoders import Encoder
 
@@ -59,11 +60,29 @@ class Feature:
         # Only between whole numbers does a cast wrap around.
         return (self.ones @ own).astype(np.int16).astype(dtype)
 
-    def matches(self, weights: NDArray[np.float32], dtype: np.dtype) -> NDArray:
-        """Likewise the numbers of bits that match their signs, of weights +-1."""
-        surplus = self._halves @ np.swapaxes(weights[..., self.inputs], -1, -2)
+    def matches(self, signs: NDArray, dtype: np.dtype) -> NDArray:
+        """The numbers of bits (levels, candidates) that match ``signs`` (inputs, candidates).
+
+        These are int8 for the compiled loop, and float32 for a matrix product.
+        """
+        own = signs[self.inputs]
+        if signs.dtype == np.int8:
+            assert _compiled.loops is not None
+            table = np.empty((len(self.bits), own.shape[1]), dtype=dtype)
+            _compiled.loops.matches(own, *self._steps, table)
+            return table
+        surplus = self._halves @ own
         surplus += 0.5 * self.bits.shape[1]
         return surplus.astype(dtype)
+
+    @cached_property
+    def _steps(self) -> tuple[NDArray[np.int8], NDArray[np.uint32], NDArray[np.int8]]:
+        """From level to level one bit at a time, as the compiled loop takes it."""
+        bits = self.bits.astype(np.int8)
+        level, which = np.nonzero(bits[1:] != bits[:-1])
+        again = np.diff(level, prepend=-1) == 0
+        steps = np.column_stack([level + again, level + 1, which]).astype(np.uint32)
+        return bits[0], steps, bits[level + 1, which]
 
     def levels(self, codes: NDArray[np.integer]) -> NDArray[np.integer]:
         return np.searchsorted(self.codes, codes[:, self.number], side="right") - 1
@@ -106,20 +125,25 @@ class LevelBlock:
         first += second
         return first
 
-    def matches(self, weights: NDArray[np.float32], dtype: np.dtype, scratch: Scratch) -> NDArray:
-        """Likewise the numbers of bits that match their signs, of weights +-1.
+    def matches(self, signs: NDArray, dtype: np.dtype, scratch: Scratch) -> NDArray:
+        """The numbers of bits (levels, candidates) that match ``signs`` (inputs, candidates).
 
         The array is the caller's until the next call with the same ``scratch``.
         """
         if not self.parts:
-            return self.features[0].matches(weights, dtype)
-        shape = (*weights.shape[:-2], self.size, weights.shape[-2])
+            return self.features[0].matches(signs, dtype)
+        shape = (self.size, signs.shape[1])
         total = scratch(f"matches {self.numbers}", shape, dtype)
+        tables = [part.matches(signs, dtype, scratch) for part, _ in self.parts]
+        first, second = (levels for _, levels in self.parts)
+        if signs.dtype == np.int8:
+            assert _compiled.loops is not None
+            _compiled.loops.sums(*tables, first, second, total)
+            return total
         share = scratch("share of matches", shape, dtype)
-        for (part, levels), out in zip(self.parts, (total, share), strict=True):
-            table = part.matches(weights, dtype, scratch)
-            # Levels are in range by construction; this mode spares the check of each.
-            table.take(levels, axis=-2, mode="wrap", out=out)
+        # Levels are in range by construction; this mode spares the check of each.
+        tables[0].take(first, axis=0, mode="wrap", out=total)
+        tables[1].take(second, axis=0, mode="wrap", out=share)
         total += share
         return total
 

@@ -72,14 +72,10 @@ class Batch:
         """Some candidates' outputs (candidates, rows) in float64."""
         tables = self.candidates.tables
         if tables is not None and self.activation in HARDWARE_ACTIVATIONS:
-            fires = tables.subset(which).fires(self.limits[which])
             least = -1.0 if self.activation == "sign" else 0.0
+            write = tables.outputs(which, self.limits[which], least)
             h = np.empty((len(which), rows))
-            chunk_map(
-                lambda chunk: np.copyto(h[:, chunk], np.where(fires(chunk).T, 1.0, least)),
-                rows,
-                CHUNK_ROWS,
-            )
+            chunk_map(lambda chunk: write(chunk, h[:, chunk]), rows, CHUNK_ROWS)
             return h
         nodes = self.candidates.subset(which)
         return node_outputs(nodes, self.lambda_, self.inputs, self.activation, rows, chunk_map)

@@ -212,7 +212,9 @@ class Search:
             if not len(group):
                 break
             best = self._best_of(open_[group], outputs(open_[group]), aim, r, best)
-            open_ = np.delete(open_, group)
+            left = np.ones(len(open_), dtype=bool)
+            left[group] = False
+            open_ = open_[left]
             most = max(CHECKED, CHUNK_NUMBERS // aim.rows)
         if best is None:
             return None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scm_train import SCNClassifier, SCNRegressor
-from scm_train._compiled import _fired, _fired_dots, fired, fired_dots
+from scm_train._compiled import _fired, _fired_dots, _outputs, loops
 from scm_train.draw import CandidateDraw
 from scm_train.draws import Draws
 from scm_train.encoders import fit_encoder
@@ -13,7 +13,7 @@ from scm_train.inputs import LevelInputs, Rows
 
 def test_numba_is_there() -> None:
     """Without it the tests below would compare NumPy with itself."""
-    assert fired_dots is not None
+    assert loops is not None
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
@@ -26,17 +26,41 @@ def test_compiled_and_plain_loop_agree(dtype: type, rows: int) -> None:
     needed = rng.integers(80, 160, count).astype(dtype)
     probe = rng.standard_normal(rows).astype(np.float32)
     found, wanted = np.zeros(count), np.zeros(count)
-    fired_dots(tables, 3, levels, needed, probe, found)
+    loops.fired_dots(tables, 3, levels, needed, probe, found)
     # A sum beyond the tables' type wraps around without a word.
     with np.errstate(over="ignore"):
         _fired_dots(tables, 3, levels, needed, probe, wanted)
     np.testing.assert_array_equal(found, wanted)
     fires, plain = np.zeros((2, rows, count), dtype=bool)
-    fired(tables, 3, levels, needed, fires)
+    loops.fired(tables, 3, levels, needed, fires)
     with np.errstate(over="ignore"):
         _fired(tables, 3, levels, needed, plain)
     np.testing.assert_array_equal(fires, plain)
     np.testing.assert_allclose(probe @ fires, found, rtol=0, atol=1e-3)
+    outputs, wanted = np.zeros((2, rows))
+    loops.outputs(tables, 5, levels, int(needed[2]), -1.0, outputs)
+    with np.errstate(over="ignore"):
+        _outputs(tables, 5, levels, int(needed[2]), -1.0, wanted)
+    np.testing.assert_array_equal(outputs, wanted)
+    np.testing.assert_array_equal(outputs, np.where(fires[:, 2], 1.0, -1.0))
+
+
+@pytest.mark.parametrize("encoder", ["thermometer:31", "thermometer:9", "binary:5", "gray:4"])
+def test_tables_of_matches(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled, as a matrix product, and bit by bit; few rows, so that some levels never occur."""
+    rng = np.random.default_rng(3)
+    x = rng.random((70, 5)) ** 3
+    fitted = fit_encoder(encoder, x, input_bits=10)
+    inputs = LevelInputs(Rows(x, np.zeros(5), np.ones(5), fitted))
+    weights = rng.choice([-1, 1], (37, len(inputs.groups))).astype(np.int8)
+    compiled = inputs.tables(weights)
+    rows = np.arange(len(x))
+    sums = [compiled.part(slice(k, k + 1)).sums_at(rows[:, None])[:, 0] for k in range(37)]
+    np.testing.assert_array_equal(np.transpose(sums), fitted.encode(x, np.int64) @ weights.T)
+    tables = [table.copy() for table in compiled.tables]
+    monkeypatch.setattr("scm_train._compiled.loops", None)
+    for found, wanted in zip(tables, inputs.tables(weights).tables, strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize(("features", "bits"), [(1, 7), (3, 15), (4, 31), (4, 300)])
@@ -72,8 +96,7 @@ def test_models_are_the_same_without_numba(
         return machine.layers[0].weights, machine.layers[0].biases, machine.readout
 
     compiled = fitted()
-    monkeypatch.setattr("scm_train._level_tables.fired_dots", None)
-    monkeypatch.setattr("scm_train._level_tables.fired", None)
+    monkeypatch.setattr("scm_train._compiled.loops", None)
     for found, wanted in zip(fitted(), compiled, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
