@@ -128,10 +128,11 @@ def test_rows_survive_a_board_that_is_unplugged(
     assert not link.is_symlink()
 
 
-def test_the_commands(program: Path, model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("units", [(), ("--input-format", "x1=adc:9:-3:5", "--output-units")])
+def test_the_commands(units: tuple[str, ...], model: Path, tmp_path: Path) -> None:
     """`emulate` says where it is; `run` finds nothing to complain of; a signal ends all."""
     link = tmp_path / "tty"
-    argv = command("emulate", model, "--board", BOARD.name, "--link", link, "--name", "small")
+    argv = command("emulate", model, "--board", BOARD.name, "--link", link, *units)
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as board:
         assert board.stdout is not None
         assert board.stdout.readline() == f"{link}\n"
