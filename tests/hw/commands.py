@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from scm_hw import boards
+from scm_hw.build import Build, BuildOptions, build
 from tests.support import model_arrays, write_model
 
 # What a board's build and a bare part's build have in common.
@@ -37,6 +39,12 @@ def small_arrays(seed: int = 1, **options: Any) -> dict[str, np.ndarray]:
 
 def small_model(path: Path, seed: int = 1, **options: Any) -> Path:
     return write_model(path, small_arrays(seed, **options))
+
+
+def quick_build(model: Path, out: Path, board: str = "arty-a7", **options: Any) -> Build:
+    """A build that nothing is proven of."""
+    how = BuildOptions(out=out, simulators=(), synthesis=False, **options)
+    return build(model, boards.get(board), None, how)
 
 
 def command(*arguments: str | Path) -> list[str]:

@@ -1,15 +1,8 @@
-"""A build as a whole: what it leaves, that it is proven, and what a failure leaves."""
+"""A build as a whole: what it leaves, and that it is proven."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import signal
-import subprocess
-import time
-from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +12,15 @@ import pytest
 
 from scm_hw import boards
 from scm_hw import build as building
-from scm_hw.__main__ import main
 from scm_hw.build import Build, BuildOptions, build, build_name, choose_board, load_design
-from scm_hw.design import Design, Options
-from scm_hw.errors import FitError, ModelFileError, OptionError
-from scm_hw.report.synthesis import Resources
-from scm_hw.rows import CheckRows, unpack
+from scm_hw.design import Options
+from scm_hw.errors import ModelFileError, OptionError
+from scm_hw.rows import unpack
 from tests.hw import oracle
 from tests.hw.commands import (
     COMMON_FILES,
-    command,
     contents,
+    quick_build,
     run,
     small_arrays,
     small_model,
@@ -49,12 +40,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     folder = tmp_path_factory.mktemp("full")
     model = small_model(folder / "servo.npz")
     return build(model, boards.get("arty-a7"), None, BuildOptions(out=folder / "design"))
-
-
-def quick(model: Path, out: Path, board: str = "arty-a7", **options: Any) -> Build:
-    """A build that nothing is proven of."""
-    how = BuildOptions(out=out, simulators=(), synthesis=False, **options)
-    return build(model, boards.get(board), None, how)
 
 
 def test_a_build_leaves_all_its_files(built: Build) -> None:
@@ -147,7 +132,7 @@ def test_every_board_has_its_top(tmp_path: Path) -> None:
     model = small_model(tmp_path / "m.npz")
     digests = set()
     for name in boards.names():
-        done = quick(model, tmp_path / name, name)
+        done = quick_build(model, tmp_path / name, name)
         if boards.get(name).family == "xc7":
             assert contents(done.folder).keys() == BOARD_FILES
             assert boards.get(name).part in (done.folder / "build.tcl").read_text()
@@ -179,7 +164,7 @@ def test_other_kinds_of_model_are_proven_too(tmp_path: Path, options: dict[str, 
 def test_own_rows_take_the_place_of_the_models(tmp_path: Path) -> None:
     model = small_model(tmp_path / "m.npz")
     data = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0"], [[0, 0, 0], [1, 1, 1], [2, 2, 2]])
-    report = quick(model, tmp_path / "out", data=data).report
+    report = quick_build(model, tmp_path / "out", data=data).report
     assert report["rows"] == 3
     assert len((tmp_path / "out" / "vectors_in.hex").read_text().splitlines()) == 1 + 3 + 6 + 200
 
@@ -187,7 +172,7 @@ def test_own_rows_take_the_place_of_the_models(tmp_path: Path) -> None:
 def test_a_model_without_rows_is_built_without_a_score(tmp_path: Path) -> None:
     arrays = small_arrays()
     np.savez(tmp_path / "m.npz", **{k: v for k, v in arrays.items() if k[:5] != "eval_"})
-    report = quick(tmp_path / "m.npz", tmp_path / "out").report
+    report = quick_build(tmp_path / "m.npz", tmp_path / "out").report
     assert "rmse_pc" not in report
     assert report["formats"]["coefficient_fraction_bits"] >= 10
 
@@ -238,173 +223,3 @@ def test_a_model_that_goes_away_is_one_line(
     monkeypatch.setattr(building, "read_model", lambda path: (read(path), path.unlink())[0])
     with pytest.raises(ModelFileError, match=r"can't be read \(No such file"):
         load_design(model, boards.get("arty-a7"), Options())
-
-
-# A fault in the design, and what is left of it.
-
-
-@pytest.fixture
-def earlier(tmp_path: Path) -> dict[str, bytes]:
-    """A good build in place, as bytes; the model beside it is another one by now."""
-    small_model(tmp_path / "m.npz", seed=2)
-    quick(tmp_path / "m.npz", tmp_path / "out")
-    small_model(tmp_path / "m.npz")
-    return contents(tmp_path)
-
-
-def failing(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Exit code and the only line of a build in process."""
-    argv = ["build", str(folder / "m.npz"), "--out", str(folder / "out"), "--no-synth"]
-    handler = signal.getsignal(signal.SIGTERM)
-    code = main([*argv, *arguments])
-    signal.signal(signal.SIGTERM, handler)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    return code, err
-
-
-def flip_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every build from here on has the second hidden bit inverted in its Verilog."""
-    emit = Design.verilog.func
-
-    def faulty(self: Design) -> str:
-        # The signals to look at are known once the good core has been emitted.
-        emit(self)
-        ops = [
-            replace(op, contents=tuple(1 - bit for bit in op.contents))
-            if op.name == "layer1.node1"
-            else op
-            for op in self.program.ops
-        ]
-        return emit(replace(self, program=replace(self.program, ops=tuple(ops))))
-
-    wrong = cached_property(faulty)
-    wrong.__set_name__(Design, "verilog")
-    monkeypatch.setattr(Design, "verilog", wrong)
-
-
-def test_a_wrong_core_fails_the_build_and_is_kept(
-    tmp_path: Path,
-    earlier: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    flip_node(monkeypatch)
-    code, line = failing(tmp_path, capsys, "--sim", "icarus")
-    assert code == 1
-    assert re.match(
-        r"error: icarus must agree with the interpreter, not differ \(full_speed: ", line
-    )
-    assert re.search(r"vector 0 gave 0x[0-9a-f]+ for 0x[0-9a-f]+", line)
-    assert re.search(r"the first stage that differs is cycle \d+, layer1\.node1;", line)
-    waveform = Path(re.search(r"see the waveform (\S+)$", line)[1])
-    assert waveform.is_relative_to(tmp_path / "out.failed")
-    assert waveform.stat().st_size > 300
-    now = contents(tmp_path)
-    assert {name: now.pop(name) for name in earlier} == earlier
-    assert {name.split("/")[0] for name in now} == {"out.failed"}
-    assert {"out.failed/scm_core.v", "out.failed/tb_scm_core.v"} <= now.keys()
-
-
-def test_a_wrong_expectation_names_its_vector(
-    tmp_path: Path,
-    earlier: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    pack_rows = CheckRows.vectors
-
-    def altered(self: CheckRows, design: Design) -> Any:
-        vectors = pack_rows(self, design)
-        outputs = list(vectors.outputs)
-        outputs[57] ^= 1
-        return type(vectors)(vectors.inputs, tuple(outputs), vectors.in_width, vectors.out_width)
-
-    monkeypatch.setattr(CheckRows, "vectors", altered)
-    code, line = failing(tmp_path, capsys, "--sim", "verilator")
-    assert code == 1
-    assert "(full_speed: 1 wrong results; vector 57 gave" in line
-    assert "stage" not in line
-    assert {
-        k: v for k, v in contents(tmp_path).items() if not k.startswith("out.failed")
-    } == earlier
-
-
-def test_files_that_fail_their_own_checks_are_not_handed_out(
-    tmp_path: Path,
-    earlier: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(building, "prove", lambda *_: [])
-    bench = building.testbench_files
-    monkeypatch.setattr(
-        building,
-        "testbench_files",
-        lambda vectors, latency, interval: bench(vectors, latency + 1, interval),
-    )
-    code, line = failing(tmp_path, capsys, "--sim", "icarus")
-    assert code == 1
-    assert re.match(r"error: tb_scm_core\.v must pass, not fail \(error: vector 0 took", line)
-    log = Path(re.search(r"see (\S+)$", line)[1])
-    assert log.is_relative_to(tmp_path / "out.failed")
-    assert "FAIL" in log.read_text()
-    kept = {k: v for k, v in contents(tmp_path).items() if not k.startswith("out.failed")}
-    assert kept == earlier
-
-
-def test_a_design_too_large_after_synthesis_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = small_model(tmp_path / "m.npz")
-    monkeypatch.setattr(building, "synthesise", lambda *_, **__: Resources(lut=70_000, ff=1))
-    how = BuildOptions(out=tmp_path / "out", simulators=())
-    with pytest.raises(FitError, match=r"not need 70,000 LUT of 63,400 \(110%\)"):
-        build(model, boards.get("arty-a7"), None, how)
-    assert contents(tmp_path).keys() == {"m.npz"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_nothing_behind(
-    tmp_path: Path, earlier: dict[str, bytes], number: signal.Signals
-) -> None:
-    aside = tmp_path.with_name(f"{tmp_path.name}.aside")
-    for name in ("bin", "tmp"):
-        (aside / name).mkdir(parents=True)
-    # A simulator that says who it is and then never ends.
-    vvp = aside / "bin" / "vvp"
-    vvp.write_text(
-        f"#!/bin/sh\necho $$ > {aside}/pid.new; mv {aside}/pid.new {aside}/pid\nsleep 99\n"
-    )
-    vvp.chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{aside / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "TMPDIR": str(aside / "tmp"),
-    }
-    argv = command("build", "m.npz", "--out", "out", "--sim", "icarus", "--no-synth")
-    with subprocess.Popen(
-        argv,
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        wait_for(lambda: (aside / "pid").exists() or process.poll() is not None)
-        simulator = int((aside / "pid").read_text())
-        assert contents(tmp_path) != earlier
-        process.send_signal(number)
-        out, err = process.communicate(timeout=30)
-    assert (process.returncode, out) == (130, "")
-    assert err == "interrupted: nothing was written, an earlier build is untouched\n"
-    wait_for(lambda: not Path(f"/proc/{simulator}").exists())
-    assert contents(tmp_path) == earlier
-    assert contents(aside / "tmp") == {}
-
-
-def wait_for(condition: Any, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
