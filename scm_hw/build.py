@@ -46,7 +46,7 @@ from scm_hw.report.synthesis import (
     synthesise,
 )
 from scm_hw.rows import CheckRows, check_rows, read_csv
-from scm_hw.simulate import kill_all
+from scm_hw.simulate import SimResult, kill_all
 
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
@@ -140,41 +140,64 @@ def build(
     fits(_estimated(design), board.room, USABLE_SHARE)
     own = read_csv(design.model, how.data) if how.data else None
     rows = check_rows(design, own or design.model.evaluation)
+    failure = Path(f"{os.path.realpath(target)}.failed")
     with (
         replacing(target, DIGEST) as folder,
         tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch,
     ):
-        workdir = Path(scratch)
         tell("writing Verilog")
         files = _files(design, rows, name)
         write_files(folder, files)
-        failure = Path(f"{os.path.realpath(target)}.failed")
-        netlist = workdir / "netlist" / "netlist.v" if how.gate_sim else None
-        with (
-            _keeping_logs(workdir, failure),
-            _synthesis(design, how, files, netlist) as (synthesis, implementation),
-        ):
-            began = time.monotonic()
-            simulations = prove(design, rows, how.simulators, workdir, failure, tell)
-            if how.simulators:
-                prove_files(folder, design, workdir, tell)
-                prove_interface(folder, design, rows, how.simulators, workdir, tell)
-            tell("synthesising with Yosys")
-            whole = expected_seconds(design.estimate.lut + design.estimate.ff)
-            with expecting(whole - (time.monotonic() - began)):
-                resources = synthesis()
-            if _wants_bitstream(design, how):
-                tell("placing and routing")
-            routed = implementation()
-            if netlist is not None:
-                checked = prove_netlist(design, rows, netlist, netlist.parent, failure, tell)
-                simulations.append(checked)
+        places = _Places(folder, Path(scratch), failure)
+        simulations, resources, routed = _proven(design, rows, files, how, places, tell)
         report = make_report(name, design, rows, simulations, resources, routed)
         if routed is not None:
             _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))
     shutil.rmtree(failure, ignore_errors=True)
     return Build(target, report)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the files of a build are, where its tools work, and what a failed one leaves."""
+
+    folder: Path
+    workdir: Path
+    failure: Path
+
+
+def _proven(
+    design: Design,
+    rows: CheckRows,
+    files: dict[str, str],
+    how: BuildOptions,
+    places: _Places,
+    tell: Tell,
+) -> tuple[list[SimResult], Resources | None, Implementation | None]:
+    """Simulate while the core is synthesised and, where that makes a bitstream, routed."""
+    workdir, failure = places.workdir, places.failure
+    netlist = workdir / "netlist" / "netlist.v" if how.gate_sim else None
+    with (
+        _keeping_logs(workdir, failure),
+        _synthesis(design, how, files, netlist) as (synthesis, implementation),
+    ):
+        began = time.monotonic()
+        simulations = prove(design, rows, how.simulators, workdir, failure, tell)
+        if how.simulators:
+            prove_files(places.folder, design, workdir, tell)
+            prove_interface(places.folder, design, rows, how.simulators, workdir, tell)
+        tell("synthesising with Yosys")
+        whole = expected_seconds(design.estimate.lut + design.estimate.ff)
+        with expecting(whole - (time.monotonic() - began)):
+            resources = synthesis()
+        if _wants_bitstream(design, how):
+            tell("placing and routing")
+        routed = implementation()
+        if netlist is not None:
+            checked = prove_netlist(design, rows, netlist, netlist.parent, failure, tell)
+            simulations.append(checked)
+    return simulations, resources, routed
 
 
 @contextmanager
