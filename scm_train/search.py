@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 CHUNK_NUMBERS = 1 << 19
 #: Rows per chunk of the compiled loop, which keeps no outputs.
 COMPILED_ROWS = 1 << 13
+#: Probes multiplied one by one, at most.
+MOST_SINGLE = 8
 #: A sigmoid of a smaller mean square is computed a second time, from its exponential.
 FAINT = 1 / 256
 #: A candidate of a smaller square norm is saturated at 0, and no candidate.
@@ -152,7 +154,7 @@ class Search:
         def on(chunk: slice) -> tuple[Floats, Floats]:
             t = given.on(chunk)
             probes = aim.probes(chunk)
-            dots = (probes @ t).astype(np.float64)
+            dots = _products(probes, t).astype(np.float64)
             norm = _square_norms(t)
             if given.shift:
                 dots = given.gain * dots + given.shift * probes.sum(axis=1)[:, None]
@@ -343,6 +345,13 @@ class _Moments:
         self.norm[which] = others.norm
         self.outside[which] = others.outside
         self.rounding[which] = others.rounding
+
+
+def _products(probes: NDArray[np.float32], t: NDArray[np.float32]) -> NDArray[np.float32]:
+    """``probes @ t``; one probe at a time where a matrix product would spend more on packing."""
+    if len(probes) > MOST_SINGLE or not t.flags.f_contiguous:
+        return probes @ t
+    return np.stack([t.T @ probe for probe in probes])
 
 
 def _square_norms(t: NDArray[np.float32]) -> NDArray[np.float32]:
