@@ -26,18 +26,14 @@ from tests.support import random_model
 SHORT: dict[str, Any] = SMALL | {"rows": 4}
 # A netlist is slow to simulate, and a few dozen samples cross every state of these cores.
 VECTORS = 40
+# What `test_gate_sim` has no sibling of, and what is left to `make test-all`.
 CORES: dict[str, tuple[dict[str, Any], str]] = {
-    "unrolled": ({}, "none"),
-    "deep argmax": ({"layers": (3, 2), "task": "classification", "outputs": 3}, "none"),
-    "external": ({"mechanism": "external", "outputs": 2, "layers": (2,)}, "none"),
-    "polynomial": ({"mechanism": "polynomial", "features": 1}, "none"),
     "polynomial of two": ({"mechanism": "polynomial", "outputs": 2}, "none"),
-    "table": ({"mechanism": "table", "features": 1}, "none"),
-    "folded": ({"layers": (3, 2)}, "2x2"),
 }
 MORE_CORES: dict[str, tuple[dict[str, Any], str]] = {
     "deep": ({"layers": (3, 3, 2), "activation": ("sign", "step", "sign")}, "none"),
     "argmax": ({"task": "classification", "outputs": 5}, "none"),
+    "external of two": ({"mechanism": "external", "outputs": 2, "layers": (2,)}, "none"),
     "table of two": ({"mechanism": "table"}, "none"),
     "fixed point inputs": ({"encoder": "none"}, "none"),
     "selective": ({"features": 5, "layers": (6,), "inputs_per_node": 2}, "none"),
@@ -235,15 +231,6 @@ def test_a_block_memory_that_is_written_is_refused() -> None:
     netlist = "  RAMB18E1 #(\n    .WRITE_WIDTH_A(32'd18)\n  ) ram (\n"
     with pytest.raises(ToolError, match="netlist must have read-only block memories"):
         primitive_models(netlist)
-
-
-def test_a_build_with_gate_sim_reports_it(tmp_path: Path) -> None:
-    model = small_model(tmp_path / "m.npz", rows=3)
-    how = BuildOptions(out=tmp_path / "out", simulators=("icarus",), gate_sim=True)
-    report = build(model, boards.get("arty-a7"), None, how).report
-    assert report["checks"]["netlist"]
-    assert report["bit_exact"]["netlist"] == report["bit_exact"]["icarus"]
-    assert "netlist" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_a_wrong_netlist_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from scm_hw.errors import OptionError, UnsupportedModelError
@@ -41,16 +41,29 @@ BOUNDED = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
+MECHANISMS = ("none", "external", "polynomial", "table")
+
 
 @st.composite
-def model_options(draw: st.DrawFn, *, features: int = 6, layers: int = 3) -> dict[str, Any]:
-    """The options of a random model file, any combination that the schema allows."""
+def model_options(
+    draw: st.DrawFn,
+    *,
+    features: int = 6,
+    layers: int = 3,
+    width: int = 6,
+    bits: int = 12,
+    mechanisms: tuple[str, ...] = MECHANISMS,
+) -> dict[str, Any]:
+    """The options of a random model file, any combination that the schema allows.
+
+    At most so many features of so many bits, and layers of so many nodes.
+    """
     encoder = draw(st.sampled_from(["thermometer", "binary", "gray", "none"]))
-    mechanism = draw(st.sampled_from(["none", "external", "polynomial", "table"]))
+    mechanism = draw(st.sampled_from(mechanisms))
     # The generator's tables have up to eight cells a side.
-    input_bits = draw(st.integers(3 if mechanism == "table" else 1, 12))
+    input_bits = draw(st.integers(3 if mechanism == "table" else 1, bits))
     most = (1 << input_bits) - 1 if encoder == "thermometer" else input_bits
-    nodes = draw(st.lists(st.integers(1, 6), max_size=layers))
+    nodes = draw(st.lists(st.integers(1, width), max_size=layers))
     task = draw(st.sampled_from(["regression", "classification"]))
     return {
         "seed": draw(st.integers(0, 2**31)),
@@ -167,10 +180,22 @@ def netlist_failures(core: ScmCore | FoldedCore, program: Program, count: int) -
     return result.failures
 
 
+# Synthesis takes seconds, and minutes for large multipliers: few examples of small models, and none
+# of a search for a smaller one that fails too.
+NETLISTS = settings(BOUNDED, max_examples=3, phases=[Phase.generate])
+
+
 @pytest.mark.long
-@settings(BOUNDED, max_examples=12)
-@given(model_options(features=2, layers=2), st.integers(1, 6), st.booleans())
-def test_netlists_are_their_models(options: dict[str, Any], frac_bits: int, fold: bool) -> None:
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("fold", [False, True], ids=["unrolled", "folded"])
+@settings(NETLISTS)
+@given(data=st.data(), frac_bits=st.integers(1, 4))
+def test_netlists_are_their_models(
+    fold: bool, mechanism: str, data: st.DataObject, frac_bits: int
+) -> None:
+    options = data.draw(
+        model_options(features=2, layers=2, width=3, bits=5, mechanisms=(mechanism,))
+    )
     model, program = compiled_program(options, frac_bits)
     if fold:
         assume(options["layers"])
@@ -178,7 +203,7 @@ def test_netlists_are_their_models(options: dict[str, Any], frac_bits: int, fold
     else:
         layout = lay_out(optimise(program), clock_mhz=60)
         core = ScmCore(layout.program, layout.schedule)
-    assert netlist_failures(core, program, 12) == ()
+    assert netlist_failures(core, program, 8) == ()
 
 
 @settings(BOUNDED, max_examples=2)
