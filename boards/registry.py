@@ -18,6 +18,7 @@ from scm_hw.boards.platforms import (
     NexysA7,
     Ulx3s85,
 )
+from scm_hw.boards.pll import Pll, pll_for
 from scm_hw.errors import OptionError
 
 # What a part without a board is taken to run at, unless told otherwise.
@@ -36,7 +37,8 @@ class Board:
     """A board, or a bare part: then `platform` is None and there is no board top.
 
     `lights` are the alive, pass (or busy) and fail lamps of the board top, as far as it has any.
-    `grade` names the delay model of a part that is not of the 7 series.
+    `grade` names the delay model of a part that is not of the 7 series. `pll` is what makes
+    `clock_mhz` where the board's oscillator has another frequency.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Board:
     lights: Lights | None = None
     has_uart: bool = False
     grade: str | None = None
+    pll: Pll | None = None
 
     @property
     def family(self) -> str:
@@ -65,6 +68,14 @@ class Board:
             ff=max(device.ff - UART_FFS, 0),
             bram=max(device.bram - UART_BLOCKS[self.family], 0),
         )
+
+    def at_clock(self, clock_mhz: float) -> Board:
+        """The board at another clock; without a board top where it can't be made of its own."""
+        if clock_mhz == self.clock_mhz:
+            return self
+        pll = pll_for(self.clock_mhz, clock_mhz) if self.family == "xc7" else None
+        platform = None if pll is None else self.platform
+        return replace(self, clock_mhz=clock_mhz, platform=platform, pll=pll)
 
 
 _LEDS: Lights = (("led", 0, None), ("led", 1, None), ("led", 2, None))

@@ -10,6 +10,7 @@ from amaranth.lib import io
 from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import Component, Out
 
+from scm_hw.boards.pll import use_clock
 from scm_hw.boards.registry import Board
 from scm_hw.sim.vectors import Vectors
 
@@ -102,6 +103,7 @@ class BoardTop(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
+        use_clock(m, self.board.pll)
         m.submodules.self_test = test = SelfTest(
             self.core, self.vectors, blink_cycles=half_second(self.board)
         )

@@ -8,6 +8,7 @@ from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib import io
 from amaranth.lib.wiring import Component
 
+from scm_hw.boards.pll import use_clock
 from scm_hw.boards.registry import Board
 from scm_hw.boards.top import half_second, light_lamps
 from scm_hw.uart import Hello, Server
@@ -28,6 +29,7 @@ class UartTop(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
+        use_clock(m, self.board.pll)
         m.submodules.server = server = Server(self.core, self.hello, self.description)
         self._wire(m, platform, server)
         light_lamps(m, platform, self.board, self._lamps(m, server))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +92,7 @@ def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -
     if part is not None:
         return boards.by_part(part, clock_mhz or boards.DEFAULT_CLOCK_MHZ)
     chosen = boards.get(board or "arty-a7")
-    if clock_mhz is not None and clock_mhz != chosen.clock_mhz:
-        # The oscillator of the board has another frequency, so there is no top for it.
-        return replace(chosen, clock_mhz=clock_mhz, platform=None)
-    return chosen
+    return chosen if clock_mhz is None else chosen.at_clock(clock_mhz)
 
 
 def load_design(path: Path, board: Board, options: Options) -> Design:

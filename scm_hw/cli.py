@@ -72,7 +72,8 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         "--clock",
         type=float,
         metavar="MHZ",
-        help="default: the board's clock; another one leaves the board top out",
+        help="default: the board's; another is made by the board top's clock manager (7 series), "
+        "or the board top is left out",
     )
     parser.add_argument("--pipeline", choices=MODES, default="balanced", help="default %(default)s")
     parser.add_argument("--latency", type=int, metavar="CYCLES", help="at most so many cycles")

@@ -72,7 +72,8 @@ def synthesis_family(board: Board) -> str | None:
 
 def toolchain_of(board: Board, choice: str = "auto") -> Toolchain | None:
     """What makes a bitstream for the board here; None where the vendor's tools do."""
-    if choice == "xray" and (board.family != "xc7" or board.platform is None):
+    own_clock = board.platform is not None and board.pll is None
+    if choice == "xray" and not (board.family == "xc7" and own_clock):
         raise OptionError(
             f"toolchain xray must have a 7-series board with its own clock, not {board.name!r}; "
             "leave --toolchain or --clock out, or choose another board"
