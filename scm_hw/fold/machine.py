@@ -71,10 +71,6 @@ class Machine:
     mechanism: Program | None = None
 
     @cached_property
-    def nodes(self) -> int:
-        return sum(layer.nodes for layer in self.layers)
-
-    @cached_property
     def readout_shift(self) -> int:
         """Trailing zeros that all readout coefficients share, and no memory needs to hold."""
         return _trailing_zeros(self.fixed.readout)

@@ -69,8 +69,7 @@ class Link:
 
 try:
     from termios import error as _TerminalError
-except ImportError:
-    # Windows has no terminals of that kind.
+except ImportError:  # pragma: no cover - Windows has no terminals of that kind
     _TerminalError = OSError  # type: ignore[assignment, misc]
 
 

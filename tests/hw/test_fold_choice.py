@@ -45,6 +45,13 @@ def test_what_fits_stays_unrolled() -> None:
     assert not surely_too_large(design.model, BOARD.device)
 
 
+def test_selective_nodes_count_what_they_see() -> None:
+    """Too many on all features, few enough on two of them."""
+    options: dict[str, Any] = {"features": 60, "layers": (600,), "rows": 1}
+    assert surely_too_large(random_model(1, **options), SMALL_BOARD.device)
+    assert not surely_too_large(random_model(1, inputs_per_node=2, **options), SMALL_BOARD.device)
+
+
 @pytest.mark.parametrize(
     "model",
     [

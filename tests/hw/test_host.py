@@ -299,6 +299,16 @@ def test_descriptions_that_make_no_sense_are_refused(text: bytes) -> None:
         Description.decode(text)
 
 
+def test_a_board_without_a_description_takes_no_raw_rows() -> None:
+    hello = replace(HELLO, description_bytes=0)
+    with (
+        FakeBoard(hello, function).running() as fake,
+        Board(fake.port) as board,
+        pytest.raises(OptionError, match="board must hold a description of its formats to take"),
+    ):
+        board.predict(np.zeros((2, 2)))
+
+
 def test_a_description_of_other_widths_is_refused() -> None:
     description = describe(compile_model(random_model(2, **KINDS[0]), ARTY)).encode()
     hello = replace(HELLO, description_bytes=len(description))

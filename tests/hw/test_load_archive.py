@@ -99,6 +99,15 @@ def test_a_long_header_is_read_where_numpy_writes_one(path: Path) -> None:
 # Paths that are no file
 
 
+def test_an_entry_that_is_shorter_than_it_says(path: Path) -> None:
+    """Its size is that of four numbers in header and directory, its checksum that of three."""
+    data = npy_with_header(header("(4,)"), np.zeros(3).tobytes())
+    whole = bytearray(archive(path, [("a.npy", data)]).read_bytes())
+    struct.pack_into("<I", whole, whole.index(b"PK\x01\x02") + 24, len(data) + 8)
+    path.write_bytes(bytes(whole))
+    refused(path, "entry 'a' must hold 32 bytes, not 24")
+
+
 def test_a_missing_file(path: Path) -> None:
     refused(path, f"model file {path} does not exist; check the path")
 

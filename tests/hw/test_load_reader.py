@@ -15,6 +15,8 @@ from scm_hw.load import model_from_arrays, read_model
 from tests.hw.broken import Change, drop, label, layer, meta, poke, put, refused
 from tests.support import model_arrays, write_model
 
+FAR = "entry 'eval_inputs' must be within 1e+60 training ranges of the lower end, not {}"
+
 # Three features, one output and five nodes of 21 inputs, thermometer-coded, unless told otherwise.
 ENTRIES = [
     (drop("input_min"), "entry 'input_min' must be present; the file is incomplete"),
@@ -33,6 +35,18 @@ ENTRIES = [
     (
         lambda a: a.update(target_max=a["target_min"]),
         "entry 'target_max' must be above 'target_min' for every target",
+    ),
+    (
+        lambda a: a.update(input_min=np.full(3, -1.5e308), input_max=np.full(3, 1.5e308)),
+        "entry 'input_max' must be at a finite distance of 'input_min'",
+    ),
+    (
+        lambda a: a.update(target_min=np.array([-1.5e308]), target_max=np.array([1.5e308])),
+        "entry 'target_max' must be at a finite distance of 'target_min'",
+    ),
+    (
+        poke("eval_inputs", (4, 1), 1e300),
+        FAR.format("1e+300 at (4, 1)"),
     ),
     (drop("encoder_bits"), "entry 'encoder_bits' must be present; the file is incomplete"),
     (

@@ -91,6 +91,20 @@ def test_every_bound(bound: int) -> None:
     assert any(op.name == "parity.half" for op in after.ops)
 
 
+@pytest.mark.parametrize("bound", [4, 5])
+def test_one_parity_needs_no_count(bound: int) -> None:
+    """Of a single table there is nothing to share but where the bound is odd."""
+    build = Builder()
+    code = build.add(Input(0, 0, 7, name="x"))
+    nodes = []
+    for node in range(6):
+        table = build.add(Table(code, tuple(2 * ((3 * v + node) % 7) + v % 2 for v in range(8))))
+        nodes.append(build.add(AtLeast(build.add(Sum((table,), (1,), 2 * node)), bound)))
+    after = checked(build.program((code,), tuple(nodes)))
+    assert max(max(op.contents) for op in after.ops if isinstance(op, Table)) <= 6
+    assert any(op.name == "parity.half" for op in after.ops) == (bound % 2 == 1)
+
+
 def test_sums_that_are_read_elsewhere_are_left_alone() -> None:
     build = Builder()
     code = build.add(Input(0, 0, 7, name="x"))

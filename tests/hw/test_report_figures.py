@@ -26,6 +26,7 @@ from tests.hw.report_pages import (
     reported,
     table_of,
     with_history,
+    with_meta,
 )
 from tests.pages import parsed
 from tests.support import model_arrays
@@ -95,6 +96,19 @@ def test_histogram_counts_every_row() -> None:
     body = table_of(parsed(page), "Rows by error")
     assert sum(int(row[1]) for row in body) == report["rows"]
     assert sum(int(row[2]) for row in body) == report["rows"]
+
+
+def test_one_row_has_a_histogram_too() -> None:
+    page, report, *_ = reported(model_arrays(3, rows=1))
+    body = table_of(parsed(page), "Rows by error")
+    assert report["rows"] == 1
+    assert [sum(int(row[i]) for row in body) for i in (1, 2)] == [1, 1]
+
+
+def test_notes_of_the_model_are_told_in_words() -> None:
+    notes = {"shuffled": True, "scaled": False, "rate": 0.25, "files": ["a", "b"]}
+    page = reported(with_meta(model_arrays(3), data=notes))[0]
+    assert "shuffled: yes; scaled: no; rate: 0.25; files: a b" in parsed(page).text()
 
 
 def test_confusion_matrices_are_of_pc_and_hardware() -> None:
