@@ -254,6 +254,7 @@ def _laid_out(program: Program, board: Board, options: Options) -> Layout:
         mode=options.pipeline,
         latency=options.latency,
         dsps=usable_dsps(board, options),
+        fits=lambda cost: within(cost, board.room),
     )
 
 

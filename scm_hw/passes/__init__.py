@@ -1,9 +1,9 @@
 """Rewrites of a Program that keep its integers, in the order in which they run.
 
 Each pass is a function from Program to Program in a file of its own name. `optimise` runs them all
-and verifies the rules of the IR after each. Two more follow them: `block_tables`, where LUTs are
-short or it was asked for (`scm_hw.design`), and `lower_sums`: how it lays sums out depends on the
-clock, so the schedule calls it (`scm_hw.schedule.pipeline`).
+and verifies the rules of the IR after each. More follow them: `block_tables`, where LUTs are short
+or it was asked for (`scm_hw.design`), and `share_sums` and `lower_sums`: what they are worth is a
+matter of the clock, so the schedule calls them (`scm_hw.schedule.pipeline`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,22 @@ from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.lower_argmax import lower_argmax
 from scm_hw.passes.lower_sums import lower_sums
 from scm_hw.passes.node_tables import node_tables
+from scm_hw.passes.share_bits import SHARED, share_bits
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
 from scm_hw.progress import advance
 
-__all__ = ["PASSES", "block_tables", "integer_thresholds", "lower_argmax", "lower_sums", "optimise"]
+__all__ = [
+    "PASSES",
+    "SHARED",
+    "block_tables",
+    "integer_thresholds",
+    "lower_argmax",
+    "lower_sums",
+    "optimise",
+    "share_bits",
+    "share_sums",
+]
 
 Pass = Callable[[Program], Program]
 
@@ -43,3 +54,10 @@ def optimise(program: Program) -> Program:
         program = apply(program)
         verify(program)
     return program
+
+
+def share_sums(program: Program) -> Program:
+    """The program with what its nodes can add in common; an equal one where that is nothing."""
+    shared = share_bits(program)
+    verify(shared)
+    return shared

@@ -104,6 +104,8 @@ class _LevelTables:
                     by_input.setdefault(self.source[ref], []).append(ref)
         found = {}
         for code, bits in by_input.items():
+            if len(set(bits)) < MIN_GROUP:
+                continue
             level = self._level(code, sorted(set(bits)))
             if level is not None:
                 found[code] = level

@@ -10,6 +10,8 @@ at their ends, shorten the path.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.passes.sum_chains import Chains, deal, spread
@@ -71,6 +73,9 @@ class _SumLowering:
         self.name = name
         self.chains = deal(terms.collected(), luts_per_ns)
         self.constant = terms.constant
+        # Bits that additions carry in, the first to be there last.
+        self.carried = sorted(terms.carried, key=lambda term: (-term.arrival, term.ref))
+        self.additions = len(terms.terms) - 1
 
     def total(self) -> Ref:
         chains, growth = spread(self.chains, self.constant)
@@ -82,6 +87,7 @@ class _SumLowering:
         Where the tables would grow by more than a comparison costs, it stays a comparison.
         """
         reach = [t.range for chain in self.chains for t in chain]
+        reach += [bit.range for bit in self.carried]
         low = sum(r.low for r in reach)
         high = sum(r.high for r in reach)
         bound = op.bound - self.constant
@@ -102,13 +108,12 @@ class _SumLowering:
             return total.ref
         return self.build.add(Sum((total.ref,), (total.weight,), constant, name=self.name))
 
-    def _chain(self, chain: list[Term]) -> PlainTerm:
+    def _chain(self, chain: Sequence[Term]) -> PlainTerm:
         total = self._built(chain[0])
         for term in chain[1:]:
             right = self._built(term)
             if term.absorbed:
-                op = Sum((total.ref, right.ref), (total.weight, 1), name=self.name)
-                total = self._result(op, 1)
+                total = self._result((total.ref, right.ref), (total.weight, 1), 1)
             else:
                 total = self._add(total, right)
         return total
@@ -125,9 +130,21 @@ class _SumLowering:
         # A carry chain can subtract one side, not both: -a - b waits to be taken off as a + b.
         sign = -1 if left.weight < 0 else 1
         weights = (sign * left.weight, sign * right.weight)
-        return self._result(Sum((left.ref, right.ref), weights, name=self.name), sign)
+        return self._result((left.ref, right.ref), weights, sign)
 
-    def _result(self, op: Sum, sign: int) -> PlainTerm:
-        ref = self.build.add(op)
+    def _result(self, refs: tuple[Ref, ...], weights: tuple[int, ...], sign: int) -> PlainTerm:
+        if bit := self._carry_in(refs):
+            refs, weights = (*refs, *bit), (*weights, 1)
+        ref = self.build.add(Sum(refs, weights, name=self.name))
         low, high = sorted(sign * end for end in self.build.ranges[ref])
         return PlainTerm(ref, sign, Range(low, high), self.build.arrival(ref))
+
+    def _carry_in(self, refs: tuple[Ref, ...]) -> tuple[Ref, ...]:
+        """The next bit, if it is there in time or has no later addition to wait for."""
+        self.additions -= 1
+        if not self.carried:
+            return ()
+        ready = max(self.build.arrival(r) for r in refs)
+        if self.carried[-1].arrival > ready and len(self.carried) <= self.additions:
+            return ()
+        return (self.carried.pop().ref,)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
 
 from scm_hw.ir import Range
 from scm_hw.passes.sum_terms import PlainTerm, TableTerm, Term
 from scm_hw.target import addition
 
-Chains = list[list[Term]]
+Chains = list[Sequence[Term]]
+_T = TypeVar("_T")
 
 # Terms that arrive within this many nanoseconds of the first are there from the start.
 EARLY = 1.0
@@ -22,24 +25,57 @@ def deal(terms: list[Term], luts_per_ns: float) -> Chains:
     what is there from the start is added up while they are awaited.
     """
     first = min(term.arrival for term in terms)
-    early = [term for term in terms if term.arrival <= first + EARLY]
-    late = [term for term in terms if term.arrival > first + EARLY]
-    return min(_dealings(early, late), key=lambda chains: _cost(chains, luts_per_ns))
-
-
-def _dealings(early: list[Term], late: list[Term]) -> Iterable[Chains]:
-    for first in _cuts(early):
-        for second in _cuts(late):
-            yield first + second
-
-
-def _cuts(terms: list[Term]) -> list[Chains]:
-    """Narrow terms first, tables behind what is none and can't be absorbed."""
-    if not terms:
-        return [[]]
+    # Narrow terms first, tables behind what is none and can't be absorbed.
     ordered = sorted(terms, key=_order)
-    counts = [n for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if n <= (len(terms) + 1) // 2]
-    return [[ordered[start::count] for start in range(count)] for count in counts or [1]]
+    early = [term for term in ordered if term.arrival <= first + EARLY]
+    late = [term for term in ordered if term.arrival > first + EARLY]
+    dealings = _dealings(tuple(map(_weighed, early)), tuple(map(_weighed, late)))
+    best = min(dealings, key=lambda dealing: dealing.luts + luts_per_ns * dealing.ready)
+    return _cut(early, best.early) + _cut(late, best.late)
+
+
+def _cut(terms: Sequence[_T], count: int) -> list[Sequence[_T]]:
+    return [terms[start::count] for start in range(count)]
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """What the cost of a dealing depends on, of a term."""
+
+    arrival: float
+    range: Range
+    absorbed: bool
+    table_bits: int
+
+
+def _weighed(term: Term) -> _Weighed:
+    bits = term.varying_bits if isinstance(term, TableTerm) else 0
+    return _Weighed(term.arrival, term.range, term.absorbed, bits)
+
+
+@dataclass(frozen=True)
+class _Dealing:
+    """So many chains of each kind, their LUTs, and when the sum is there."""
+
+    early: int
+    late: int
+    luts: int
+    ready: float
+
+
+# The nodes of a layer are much alike.
+@lru_cache(maxsize=1 << 10)
+def _dealings(early: tuple[_Weighed, ...], late: tuple[_Weighed, ...]) -> list[_Dealing]:
+    return [
+        _Dealing(a, b, *_cost(_cut(early, a) + _cut(late, b)))
+        for a in _counts(early)
+        for b in _counts(late)
+    ]
+
+
+def _counts(terms: tuple[_Weighed, ...]) -> list[int]:
+    most = (len(terms) + 1) // 2
+    return [n for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64) if n <= most] or [len(terms)]
 
 
 def _order(term: Term) -> tuple[bool, bool, int, int]:
@@ -62,13 +98,13 @@ class _Partial:
         return Range(self.low, self.high).width
 
 
-def _cost(chains: Chains, luts_per_ns: float) -> float:
-    """LUTs, and time in LUTs. A sum costs a LUT for each bit of what is added to it, no more."""
+def _cost(chains: list[Sequence[_Weighed]]) -> tuple[int, float]:
+    """LUTs and time. A sum costs a LUT for each bit of what is added to it, no more."""
     luts, ends = 0, []
     for chain in chains:
         end = _Partial(0.0, 0, 0)
         for place, term in enumerate(chain):
-            luts += term.varying_bits if isinstance(term, TableTerm) else 0
+            luts += term.table_bits
             luts += term.range.width if place and not term.absorbed else 0
             end.low += term.range.low
             end.high += term.range.high
@@ -81,7 +117,7 @@ def _cost(chains: Chains, luts_per_ns: float) -> float:
         both = _Partial(max(a.ready, b.ready), a.low + b.low, a.high + b.high)
         both.ready += addition(both.width)
         ends = [*rest, both]
-    return luts + luts_per_ns * ends[0].ready
+    return luts, ends[0].ready
 
 
 def spread(chains: Chains, constant: int) -> tuple[Chains, int]:
@@ -98,7 +134,7 @@ def spread(chains: Chains, constant: int) -> tuple[Chains, int]:
     ]
     if not places:
         return chains, -1
-    filled = [list(chain) for chain in chains]
+    filled: list[list[Term]] = [list(chain) for chain in chains]
     before = _table_bits(filled)
     for c, i in places:
         room = (1 << filled[c][i].range.width) - 1 - filled[c][i].range.high
@@ -108,7 +144,7 @@ def spread(chains: Chains, constant: int) -> tuple[Chains, int]:
     if constant:
         c, i = min(places, key=lambda place: _growth(filled[place[0]][place[1]], constant))
         filled[c][i] = _plus(filled[c][i], constant)
-    return filled, max(_table_bits(filled) - before, 0)
+    return [*filled], max(_table_bits(filled) - before, 0)
 
 
 def _plus(term: Term, constant: int) -> TableTerm:
@@ -121,5 +157,5 @@ def _growth(term: Term, constant: int) -> int:
     return term.plus(constant).varying_bits - term.varying_bits
 
 
-def _table_bits(chains: Chains) -> int:
+def _table_bits(chains: Sequence[Sequence[Term]]) -> int:
     return sum(t.varying_bits for chain in chains for t in chain if isinstance(t, TableTerm))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from scm_hw.ir import Concat, Field, Input, Product, Range, Ref, Sum, Table
 from scm_hw.passes.rewrite import Rewriter
@@ -66,6 +67,7 @@ class Terms:
         self.multipliers = multipliers
         self.tech = tech
         self.terms: list[Term] = []
+        self.carried: list[PlainTerm] = []
         self._bits: list[Weighted] = []
 
     def add(self, ref: Ref, weight: int) -> None:
@@ -90,6 +92,7 @@ class Terms:
 
     def collected(self) -> list[Term]:
         """All terms; call it once, when the last has been added."""
+        self._carry_in()
         if len(self._bits) <= 2:
             groups = [[bit] for bit in self._bits]
         else:
@@ -101,19 +104,40 @@ class Terms:
             self._bit_group(group)
         return self.terms
 
+    def _carry_in(self) -> None:
+        """Set bits aside that additions can carry in, which costs nothing: the last to be there.
+
+        So few that all that are left in tables have an addition for each of them.
+        """
+        if not self.tech.absorbed_inputs or any(not _at_lowest_place(t) for t in self.terms):
+            return
+        if any(abs(weight) != 1 for _, weight in self._bits):
+            return
+        ones = [bit for bit in self._bits if bit[1] == 1]
+        ones.sort(key=lambda bit: (self.build.arrival(bit[0]), bit[0]))
+        count, size, tables = len(self._bits), self.tech.group_inputs, 0
+        # An addition less than there are terms.
+        while count - size * tables > min(len(ones), len(self.terms) + tables - 1):
+            tables += 1
+        most = count - size * (tables - 1) - 1 if tables else count
+        carried = min(len(ones), len(self.terms) + tables - 1, most)
+        for ref, weight in ones[len(ones) - carried :] if carried > 0 else ():
+            self._bits.remove((ref, weight))
+            self.carried.append(PlainTerm(ref, 1, Range(0, 1), self.build.arrival(ref)))
+
     def _plain(self, ref: Ref, weight: int) -> None:
         low, high = sorted(weight * end for end in self.build.ranges[ref])
         arrival = self.build.arrival(ref)
         self.terms.append(PlainTerm(ref, weight, Range(low, high), arrival))
 
-    def _table(self, index: Ref, contents: list[int], name: str) -> None:
+    def _table(self, index: Ref, contents: Sequence[int], name: str) -> None:
         """A table from 0 up; what is below moves into the constant."""
         low, high = self.build.ranges[index]
         reachable = contents[low : high + 1]
         least = min(reachable)
         self.constant += least
         # Addresses below the reach of the index never occur.
-        entries = tuple(reachable[:1] * low + reachable)
+        entries = (*[reachable[0]] * low, *reachable)
         absorbed = self.build.ranges[index].width <= ABSORBED_INPUTS
         contents_from_0 = tuple(v - least for v in entries)
         arrival = self.build.arrival(index)
@@ -151,11 +175,20 @@ class Terms:
         index = refs[0]
         if len(refs) > 1:
             index = self.build.add(Concat(refs, (1,) * len(refs), name=f"{self.name}.bits"))
-        contents = [
-            sum(w for j, w in enumerate(weights) if address >> j & 1)
-            for address in range(1 << len(refs))
-        ]
-        self._table(index, contents, f"{self.name}.part")
+        self._table(index, _subset_sums(weights), f"{self.name}.part")
+
+
+@lru_cache(maxsize=1 << 12)
+def _subset_sums(weights: tuple[int, ...]) -> tuple[int, ...]:
+    """At each address, the weights of the bits that are set in it."""
+    sums = [0]
+    for weight in weights:
+        sums += [total + weight for total in sums]
+    return tuple(sums)
+
+
+def _at_lowest_place(term: Term) -> bool:
+    return isinstance(term, TableTerm) or term.weight == 1
 
 
 def signed_digits(weight: int) -> list[int]:

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from scm_hw.ir import Constant, Input, Op, Program, Ref, Sum, Table, operands, ranges
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of
 from scm_hw.schedule import Schedule
-from scm_hw.target import free_ops
+from scm_hw.target import ABSORBING, free_ops
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ class _Datapath:
         table = self._absorbed(op)
         if table is not None:
             left, index = self.at(operands(op)[0], cycle), self.at(table.index, cycle)
-            drive_absorbing(self.m, signal, left, table, index)
+            carried = [self.at(r, cycle) for r in operands(op)[2:]]
+            drive_absorbing(self.m, signal, left, table, index, *carried)
         else:
             drive(self.m, signal, op, [self.at(r, cycle) for r in operands(op)])
         self.core.probes.append(Probe(ref, signal.name, cycle))
@@ -186,7 +187,7 @@ class _Datapath:
 
     def _absorbed(self, op: Op) -> Table | None:
         """The table that an addition swallows, if it does."""
-        if not isinstance(op, Sum) or op.weights != (1, 1) or op.constant:
+        if not isinstance(op, Sum) or op.weights not in ABSORBING or op.constant:
             return None
         table = self.program.ops[op.operands[1]]
         return table if isinstance(table, Table) and op.operands[1] in self.free else None

@@ -25,6 +25,8 @@ from scm_hw.ir import (
 
 _Entry = TypeVar("_Entry")
 
+NOTHING = Const(0, 1)
+
 
 def shape_of(reach: Range) -> Shape:
     """The narrowest shape that holds a range."""
@@ -36,14 +38,17 @@ def drive(m: Module, target: Signal, op: Op, args: list[Value]) -> None:
     m.d.comb += target.eq(_expression(op, args))
 
 
-def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index: Value) -> None:
-    """`left + table[index]`, with the table inside the LUTs that feed the carry chain.
+def drive_absorbing(
+    m: Module, target: Signal, left: Value, table: Table, index: Value, carried: Value = NOTHING
+) -> None:
+    """`left + table[index] + carried`, with the table inside the LUTs that feed the carry chain.
 
     A carry chain wants `left ^ right` at each place. Selected by the index from `left` and its
     inverse, that is one LUT6 for up to five bits of index; the right side of the addition, which is
     `left ^ (left ^ right)`, then costs nothing. Synthesis is free to swap the sides of a sum, and
     would have to build the right one if it came first. So this is the difference `left - ~right`,
-    with a place below the lowest that swallows the one by which it is too much.
+    with a place below the lowest that swallows the one by which it is too much, unless the bit that
+    is carried in is set.
     """
     width = len(target)
     # Above the places where entries differ, one of them says it all.
@@ -73,7 +78,7 @@ def drive_absorbing(m: Module, target: Signal, left: Value, table: Table, index:
         propagate.eq(_choose(index[1:], pairs, lambda pair: flipped(pair, range(varying)))),
     ]
     right = plain ^ Cat(propagate, flipped(pairs[0], range(varying, width)))
-    difference = Cat(Const(0, 1), plain) - Cat(Const(1, 1), ~right)
+    difference = Cat(carried, plain) - Cat(Const(1, 1), ~right)
     m.d.comb += target.eq(difference[1:])
 
 
@@ -149,6 +154,8 @@ def _sum(op: Sum, args: list[Value]) -> Value:
         assert max(op.weights) > 0, "a carry chain can't take off both sides"
         kept, taken = (0, 1) if op.weights[1] < 0 else (1, 0)
         total = (args[kept] << places[kept]) - (args[taken] << places[taken])
+    elif len(args) == 3:
+        total = _add_carrying(*args)
     else:
         total = _aligned_add(args, places)
     return total + Const(op.constant) if op.constant else total
@@ -158,6 +165,17 @@ def _place(weight: int) -> int:
     place = abs(weight).bit_length() - 1
     assert abs(weight) == 1 << place, "weights of lowered sums are powers of two"
     return place
+
+
+def _add_carrying(left: Value, right: Value, carried: Value) -> Value:
+    """In a place below the lowest the bit meets itself and goes on as the carry."""
+    sides = [_below(side, carried) for side in (left, right)]
+    return (sides[0] + sides[1]) >> 1
+
+
+def _below(value: Value, bit: Value) -> Value:
+    joined = Cat(bit, value)
+    return joined.as_signed() if value.shape().signed else joined
 
 
 def _aligned_add(args: list[Value], places: list[int]) -> Value:

@@ -94,7 +94,8 @@ def _sum_luts(
 
     The bits above a narrow operand cost nothing only where LUTs of later sums take them in.
     """
-    widths = [known[r].width for r in op.operands]
+    # A third operand is a bit that is carried in.
+    widths = [known[r].width for r in op.operands[:2]]
     if len(widths) == 1:
         return widths[0] if op.constant or op.weights[0] < 0 else 0
     table = program.ops[op.operands[1]]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import Product, Program, verify
-from scm_hw.passes import lower_sums
+from scm_hw.passes import lower_sums, share_sums
 from scm_hw.schedule.costs import Cost, estimate
 from scm_hw.schedule.schedule import Schedule, schedule
 from scm_hw.target import TECHNOLOGIES
@@ -44,6 +45,8 @@ def lay_out(
     mode: str = "balanced",
     latency: int | None = None,
     dsps: int = 0,
+    share: bool = True,
+    fits: Callable[[Cost], bool] = lambda cost: True,
 ) -> Layout:
     """Lower the sums of a program and give every operation its cycle.
 
@@ -51,21 +54,32 @@ def lay_out(
     outside of the core included;
     `max-clock` keeps every stage as short as one operation. With `latency`, the smallest layout
     that takes no more cycles than that. Constants are multiplied in up to `dsps` DSP blocks where
-    that makes the layout better.
+    that makes the layout better, and so are nodes laid out with sub-sums in common (`share`).
+    What fits comes before what is better otherwise.
     """
     if mode not in MODES:
         raise OptionError(f"pipeline must be one of {', '.join(MODES)}, not {mode!r}")
+    forms = [program]
+    if share and (shared := share_sums(program)) != program:
+        forms.append(shared)
+    found = [y for form in forms for y in _forms(form, clock_mhz, grade, mode, dsps)]
+    found = [layout for layout in found if fits(layout.cost)] or found
+    if latency is not None:
+        return _within(found, latency, clock_mhz)
+    if mode == "min-latency":
+        return min(found, key=lambda layout: (layout.schedule.latency, layout.luts))
+    return min(found, key=lambda layout: layout.luts * (layout.schedule.latency + OUTSIDE))
+
+
+def _forms(program: Program, clock_mhz: float, grade: str, mode: str, dsps: int) -> list[Layout]:
+    """Layouts in LUTs alone, and with multipliers where there are any to use."""
     found = _layouts(program, clock_mhz, grade, mode == "max-clock")
     if dsps and _has_multiplications(program, grade):
         # Multipliers may be too slow for the clock; LUTs have been tried by then.
         with suppress(OptionError):
             multiplied = _layouts(program, clock_mhz, grade, mode == "max-clock", multipliers=True)
             found += [layout for layout in multiplied if layout.cost.dsp <= dsps]
-    if latency is not None:
-        return _within(found, latency, clock_mhz)
-    if mode == "min-latency":
-        return min(found, key=lambda layout: (layout.schedule.latency, layout.luts))
-    return min(found, key=lambda layout: layout.luts * (layout.schedule.latency + OUTSIDE))
+    return found
 
 
 def _has_multiplications(program: Program, grade: str) -> bool:

@@ -1,6 +1,6 @@
 """What logic costs on the target: LUTs, and the delays of cells and nets, by device family."""
 
-from scm_hw.target.delays import addition, delay, free_ops, is_clocked
+from scm_hw.target.delays import ABSORBING, addition, delay, free_ops, is_clocked
 from scm_hw.target.dsp import dsps
 from scm_hw.target.luts import luts_per_bit, varying_bits
 from scm_hw.target.technology import GRADE_SCALE, TECHNOLOGIES, XC7, Technology
@@ -13,6 +13,7 @@ SETUP = XC7.setup
 
 __all__ = [
     "ABSORBED_INPUTS",
+    "ABSORBING",
     "GRADE_SCALE",
     "LUT_INPUTS",
     "REGISTER",

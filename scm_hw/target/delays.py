@@ -23,6 +23,9 @@ from scm_hw.ir import (
 )
 from scm_hw.target.technology import XC7, Technology
 
+# Additions that can take in a table as their second operand; a third one is a bit, carried in.
+ABSORBING = ((1, 1), (1, 1, 1))
+
 
 def free_ops(program: Program, tech: Technology = XC7) -> set[Ref]:
     """What costs no logic of its own: wires, constants, and tables that additions absorb.
@@ -53,8 +56,9 @@ def _absorbed_tables(program: Program, known: list[Range], most: int) -> set[Ref
         if isinstance(op, Table) and not op.memory and known[op.index].width <= most
     }
     for op in program.ops:
-        if isinstance(op, Sum) and op.weights == (1, 1) and not op.constant:
+        if isinstance(op, Sum) and op.weights in ABSORBING and not op.constant:
             candidates.discard(op.operands[0])
+            candidates.difference_update(op.operands[2:])
         else:
             candidates.difference_update(operands(op))
     return candidates - set(program.outputs)

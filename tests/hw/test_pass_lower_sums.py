@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scm_hw.interp import interpret
-from scm_hw.ir import AtLeast, Builder, Input, Program, Sum, Table, verify
+from scm_hw.ir import AtLeast, Builder, Input, Program, Sum, Table, ranges, verify
 from scm_hw.passes import lower_sums
 from scm_hw.passes.sum_terms import signed_digits
 from scm_hw.schedule.pipeline import LUTS_PER_NS
@@ -22,7 +22,10 @@ def checked(program: Program, rate: float | None = None) -> Program:
     rows = rows_for(program, 300)
     np.testing.assert_array_equal(interpret(after, rows), interpret(program, rows))
     sums = [op for op in after.ops if isinstance(op, Sum)]
-    assert all(len(op.operands) in (1, 2) for op in sums)
+    # A third operand is a bit that an addition carries in.
+    known = ranges(after)
+    assert all(len(op.operands) in (1, 2) for op in sums if op.weights != (1, 1, 1))
+    assert all(known[r] == (0, 1) for op in sums for r in op.operands[2:])
     assert all(abs(w).bit_count() == 1 for op in sums for w in op.weights)
     # A carry chain can take off one side, not both.
     assert all(max(op.weights) > 0 for op in sums if len(op.operands) == 2)
@@ -80,6 +83,28 @@ def test_a_count_of_bits(count: int, weight: int) -> None:
     for bound in (-count // 2, 0, 1, count // 2, count):
         checked(build.program(bits, (build.add(AtLeast(total, bound)),)))
     checked(build.program(bits, (total,)))
+
+
+@pytest.mark.parametrize("rate", LUTS_PER_NS)
+@pytest.mark.parametrize("tables", [0, 1, 3])
+def test_additions_carry_bits_in(rate: float, tables: int) -> None:
+    """Bits of both signs beside tables: one for each addition, as far as they are positive."""
+    random = Random(tables)
+    for count in (1, 2, 6, 7, 11, 12, 13, 29):
+        build = Builder()
+        bits = [build.add(Input(i, 0, 1, name=f"b{i}")) for i in range(count)]
+        code = build.add(Input(count, 0, 7, name="code"))
+        looked_up = [
+            build.add(Table(code, tuple(random.randint(0, 9) for _ in range(8))))
+            for _ in range(tables)
+        ]
+        weights = [random.choice([1, 1, -1]) for _ in bits] + [1] * tables
+        total = build.add(Sum((*bits, *looked_up), tuple(weights), 3, name="sum"))
+        node = build.add(AtLeast(total, count // 3, name="node"))
+        after = checked(build.program((*bits, code), (node,)), rate)
+        additions = [op for op in after.ops if isinstance(op, Sum) and len(op.operands) > 1]
+        carried = [op for op in additions if len(op.operands) == 3]
+        assert len(carried) >= min(len(additions), weights[:count].count(1)) - 4
 
 
 def test_a_sum_that_is_compared_and_read() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scm_hw.interp import interpret
 from scm_hw.ir import Argmax, AtLeast, BrokenProgram, Exceeds, Program, Sum, verify
 from scm_hw.load import lower, quantise
-from scm_hw.passes import PASSES, lower_sums, optimise
+from scm_hw.passes import PASSES, lower_sums, optimise, share_sums
 from tests.hw.programs import random_program, rows_for
 from tests.support import random_model
 
@@ -38,7 +38,7 @@ def model_program(seed: int = 0, frac_bits: int = 9, **options: Any) -> Program:
 
 def stages(program: Program) -> Iterator[tuple[str, Program, Program]]:
     """Each pass by name, with what it was given and what it made of it."""
-    for apply in (*PASSES, lower_sums):
+    for apply in (*PASSES, share_sums, lower_sums):
         after = apply(program)
         yield apply.__name__, program, after
         program = after
@@ -152,14 +152,15 @@ def test_optimise_verifies_after_each_pass(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_what_hardware_is_built_from(encoder: str) -> None:
-    """No real bounds, no argmax, sums of at most two operands by powers of two."""
+    """No real bounds, no argmax, sums of two operands by powers of two, and a bit."""
     options: dict[str, Any] = {"mechanism": "table", "task": "classification", "outputs": 4}
     program = lower_sums(optimise(model_program(1, encoder=encoder, layers=(8, 4), **options)))
     assert not [op for op in program.ops if isinstance(op, Exceeds | Argmax)]
     assert all(isinstance(op.bound, int) for op in program.ops if isinstance(op, AtLeast))
     sums = [op for op in program.ops if isinstance(op, Sum)]
     # A sum of one operand is a negation or a shift: not every model has one.
-    assert 2 in {len(op.operands) for op in sums} <= {1, 2}
+    assert 2 in {len(op.operands) for op in sums} <= {1, 2, 3}
+    assert all(op.weights == (1, 1, 1) for op in sums if len(op.operands) == 3)
     weights = {abs(weight) for op in sums for weight in op.weights}
     assert all(weight & (weight - 1) == 0 for weight in weights)
 

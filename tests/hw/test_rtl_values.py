@@ -77,6 +77,10 @@ def test_sums_of_two() -> None:
     )
 
 
+def test_sums_that_carry_a_bit_in() -> None:
+    simulate([Sum((left, right, 2), (1, 1, 1)) for left, right in product(REFS, REFS)])
+
+
 def test_sums_with_constants() -> None:
     simulate([Sum((0, 1), weights, c) for weights in WEIGHTS for c in (-7, -1, 2, 100)])
 
@@ -129,22 +133,26 @@ def test_tables() -> None:
     simulate([*(Table(0, t) for t in TABLES), *(Table(3, t) for t in at_three), Table(2, (3, -4))])
 
 
-def test_additions_that_absorb_a_table() -> None:
+@pytest.mark.parametrize("carried", [(), (2,)], ids=["two", "two and a bit"])
+def test_additions_that_absorb_a_table(carried: tuple[int, ...]) -> None:
     """Tables of one sign and of both, beside values of one sign and of both."""
     tables: list[Op] = [Table(0, contents) for contents in TABLES]
     tables += [Table(2, (5, -6)), Table(3, (0, 0, 0, 0, 0, 3, 9))]
     first = len(INPUTS)
     pairs = list(product(REFS, range(first, first + len(tables))))
-    program = program_of([*tables, *(Sum(pair, (1, 1)) for pair in pairs)])
+    program = program_of(
+        [*tables, *(Sum((*p, *carried), (1,) * (2 + len(carried))) for p in pairs)]
+    )
     known = ranges(program)
     m = Module()
     signals = [Signal(shape_of(reach), name=f"v{ref}") for ref, reach in enumerate(known)]
     for ref, op in program:
         if isinstance(op, Sum):
-            left, table = op.operands
+            left, table, *bit = (*op.operands,)
             absorbed = program.ops[table]
             assert isinstance(absorbed, Table)
-            drive_absorbing(m, signals[ref], signals[left], absorbed, signals[absorbed.index])
+            index, bits = signals[absorbed.index], [signals[r] for r in bit]
+            drive_absorbing(m, signals[ref], signals[left], absorbed, index, *bits)
     sums = tuple(ref for ref, op in program if isinstance(op, Sum))
     compare(m, Program(program.ops, program.inputs, sums), signals)
 
