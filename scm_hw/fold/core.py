@@ -352,10 +352,8 @@ class _Datapath:
     def _argmax(self) -> None:
         """The best score so far against the next; equal ones leave the lower class."""
         m, core = self.m, self.core
-        best = Signal(range(max(self.model.outputs, 2)), reset_less=True)
+        best = Signal(range(self.model.outputs), reset_less=True)
         m.d.comb += core.out_data.eq(best)
-        if self.model.outputs == 1:
-            return
         on, issue = self._active("argmax")
         width = len(self.totals[0])
         highest, candidate = (

@@ -134,3 +134,21 @@ def test_files_are_written_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_bytes() == "läuft\r\n\n".encode()
     with pytest.raises(OptionError, match=r"file b/c can't be written to .* \(No such file"):
         write_files(tmp_path, {"b/c": ""})
+
+
+def test_a_failure_to_put_a_new_folder_in_place_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no earlier build to put back."""
+    rename = os.rename
+
+    def refuse(source: Path, target: Path) -> None:
+        if Path(target) == tmp_path / "design":
+            raise PermissionError(13, "Permission denied")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    message = r"design can't be replaced \(Permission denied\)$"
+    with pytest.raises(OptionError, match=message), replacing(tmp_path / "design", MARKER) as new:
+        write_files(new, {MARKER: ""})
+    assert contents(tmp_path) == {}

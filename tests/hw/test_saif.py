@@ -19,7 +19,7 @@ from scm_hw.errors import ToolError
 from scm_hw.interp import interpret
 from scm_hw.rows import check_rows, pack
 from scm_hw.simulate import run_testbench
-from scm_hw.simulate.saif import read_vcd, saif_file
+from scm_hw.simulate.saif import read_vcd, saif_file, toggles
 from tests.hw.standin import StandIn, standin_vectors
 from tests.support import random_model
 
@@ -117,3 +117,12 @@ def test_counts_are_the_interpreters(tmp_path: Path, part: str | None) -> None:
 def test_what_is_no_waveform(text: str) -> None:
     with pytest.raises(ToolError, match="waveform must have"):
         read_vcd(text.splitlines(keepends=True))
+
+
+def test_a_net_that_was_never_recorded_is_unknown() -> None:
+    vcd = "$scope module a $end\n$var wire 2 ! x [1:0] $end\n$var wire 1 # y $end\n$upscope $end\n"
+    vcd += "$enddefinitions $end\n#0\n1#\n#10\n0#\n#40\n"
+    wave = read_vcd(vcd.splitlines(keepends=True))
+    never, seen = (toggles(wave, net) for net in sorted(wave.nets, key=lambda net: net.name))
+    assert [tuple(vars(bit).values()) for bit in never] == [(0, 0, 40, 0)] * 2
+    assert [tuple(vars(bit).values()) for bit in seen] == [(30, 10, 0, 1)]

