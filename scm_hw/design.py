@@ -265,7 +265,7 @@ def _fold_first(
     if options.fold == "none":
         return None
     if options.fold == "auto":
-        if foldable(model) and surely_too_large(model, board.room):
+        if foldable(model) and surely_too_large(model, fixed, board.room):
             return _fastest(model, fixed, meaning, board, options)
         return None
     folds = parse_fold(options.fold, len(model.layers))

@@ -82,7 +82,7 @@ class Cluster:
         self.starts = np.concatenate([[0], np.cumsum(counts[:, TRAINING])])
         self.outputs, self.features = len(frame.target_min), x.shape[1]
         self.groups = frame.encoder.groups if frame.encoder.coded else np.arange(x.shape[1])
-        self.integer = frame.encoder.coded
+        self.unit = frame.encoder.unit
 
     def ask(self, method: str, *arguments: Any) -> list[Any]:
         """The answers of all shards, which work on them at the same time."""

@@ -81,7 +81,7 @@ class Learner(BaseEstimator):
     sign_pattern : "free", "monotone" or float
         Whether a feature's coded bits have a sign each or one in common; or the share of candidates
         for which they have one in common.
-    bias_range : "auto", "paper" or (low, high)
+    bias_range : "auto", "data", "paper" or (low, high)
         Range of the bias draw; see :class:`scm_train.draw.CandidateDraw`.
     stop_step, stop_tolerance : int, float
         Early stopping, L_step and tau, of SCM and DIRVFL2.

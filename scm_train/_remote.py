@@ -26,8 +26,8 @@ __all__ = ["RemoteGrowth", "RemoteRest", "RemoteSearch"]
 class _Inputs:
     """The inputs of a layer, as far as draws need them."""
 
-    def __init__(self, cluster: Cluster, groups: NDArray, integer: bool):
-        self.cluster, self.groups, self.integer = cluster, groups, integer
+    def __init__(self, cluster: Cluster, groups: NDArray, unit: int):
+        self.cluster, self.groups, self.unit = cluster, groups, unit
 
     def tables(self, weights: NDArray) -> None:
         return None
@@ -67,7 +67,7 @@ class _RemoteSide:
             if self.stores:
                 nodes, before = self.stores[-1].nodes, self.stores[-1].activation
                 hard = before in HARDWARE_ACTIVATIONS
-                self.inputs = _Inputs(self.cluster, np.arange(nodes), hard)
+                self.inputs = _Inputs(self.cluster, np.arange(nodes), int(hard))
         self.stores.append(_Store(activation))
 
     def hidden(self, _rows: slice) -> Floats:
@@ -214,7 +214,7 @@ class RemoteGrowth(_Growth):
     ):
         self.settings, self.search, self.history = settings, search, history
         self._map, self._report, self.cluster = None, report, cluster
-        inputs = _Inputs(cluster, cluster.groups, cluster.integer)
+        inputs = _Inputs(cluster, cluster.groups, cluster.unit)
         energies = cluster.sums("begin", linear.weights, linear.intercept)
         self.side = _RemoteSide(cluster, 0, cluster.rows, inputs)
         self.validation = _RemoteSide(cluster, 1, cluster.held, inputs) if cluster.held else None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
 from scm_train.chunks import ChunkMap, Scratch
 from scm_train.draw import Candidates
-from scm_train.inputs import LayerInputs
+from scm_train.inputs import LayerInputs, exact_in_float32
 
 __all__ = ["Batch", "Responses", "logistic", "node_outputs", "responses"]
 
@@ -55,17 +55,18 @@ class Batch:
 
     @property
     def whole(self) -> bool:
-        """Whether sums are of whole numbers."""
-        return self.inputs.integer and self.candidates.weights.dtype == np.int8
+        """Whether sums are of whole multiples of the inputs' unit, and exact."""
+        return exact_in_float32(self.inputs, self.candidates.weights)
 
     @property
     def limits(self) -> NDArray[np.int64]:
-        """The least whole sums at which candidates fire."""
-        biases = self.candidates.biases
+        """The least sums at which candidates fire, in units of the inputs."""
+        # The unit is a power of two, so that nothing is rounded.
+        biases = self.candidates.biases * self.inputs.unit
         # For a whole number s, s + b > 0 where s >= floor(-b) + 1, and s + b >= 0 where
         # s >= ceil(-b); s itself is within the number of weights.
         limits = np.floor(-biases) + 1 if self.activation == "sign" else np.ceil(-biases)
-        most = self.candidates.weights.shape[1] + 1
+        most = self.candidates.weights.shape[1] * self.inputs.unit + 1
         return np.minimum(np.maximum(limits, -most), most).astype(np.int64)
 
     def outputs(self, which: NDArray[np.intp], rows: int, chunk_map: ChunkMap) -> Floats:
@@ -91,9 +92,9 @@ def node_outputs(
 ) -> Floats:
     """``phi(lambda (w h + b))`` of a few candidates on all rows, (candidates, rows) in float64.
 
-    Sums of whole numbers are exact in float32 and left there.
+    Sums that are exact in float32 are left there.
     """
-    whole = inputs.integer and nodes.weights.dtype == np.int8
+    whole = exact_in_float32(inputs, nodes.weights)
     sums = inputs.sums(nodes.weights, np.zeros(len(nodes)), np.float32 if whole else np.float64)
     h = np.empty((len(nodes), rows))
 

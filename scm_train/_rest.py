@@ -10,7 +10,7 @@ from scm_train.inputs import Rows
 from scm_train.linear import LinearPart
 from scm_train.machine import HiddenLayers, Layer
 
-__all__ = ["RestOfRows"]
+__all__ = ["RestOfRows", "stacked"]
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,14 @@ class RestOfRows:
 
         factor = upper(np.concatenate(chunk_map(on, len(self), CHUNK)), nodes)
         return factor[:, :nodes], factor[:, nodes:]
+
+
+def stacked(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Two systems as one of no more equations than nodes."""
+    both = [np.concatenate(parts, axis=1) for parts in (first, second)]
+    nodes = first[0].shape[1]
+    factor = upper(np.concatenate(both), nodes)
+    return factor[:, :nodes], factor[:, nodes:]
 
 
 def upper(matrix: Floats, nodes: int) -> Floats:

@@ -17,7 +17,14 @@ from scm_train._rest import PIECE, upper
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
 from scm_train.chunks import row_chunks
 from scm_train.encoders import Encoder
-from scm_train.inputs import CHUNK, LayerInputs, NodeInputs, Rows, first_inputs
+from scm_train.inputs import (
+    CHUNK,
+    LayerInputs,
+    NodeInputs,
+    Rows,
+    exact_in_float32,
+    first_inputs,
+)
 from scm_train.machine import HiddenLayers, Layer
 from scm_train.nodes import NodeStore
 from scm_train.scaling import to_unit
@@ -84,7 +91,7 @@ class _Side:
 
     def outputs(self, node: Node, rows: slice) -> Floats:
         """``phi(lambda (w h + b))`` (candidates, rows in the slice) in float64."""
-        whole = self.inputs.integer and node.weights.dtype == np.int8
+        whole = exact_in_float32(self.inputs, node.weights)
         dtype = np.float32 if whole else np.float64
         sums = self.inputs.sums(node.weights, np.zeros(len(node.biases)), dtype)
         z = sums(rows).T + node.biases[:, None]

@@ -19,6 +19,10 @@ SignPattern = str | float
 BiasRange = str | tuple[float, float]
 
 
+#: Sums of inputs without any unit are thought of as multiples of the inverse.
+FINEST = 1 << 24
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """Candidate nodes before scaling by lambda, one per row.
@@ -60,8 +64,8 @@ class CandidateDraw:
     candidate sees: None for all, a number, a sequence to choose from, or a mapping from numbers to
     their shares. ``sign_pattern`` is ``"free"``, ``"monotone"`` (one sign for all inputs of a
     group) or the share of monotone candidates. ``bias_range`` is a pair, ``"paper"`` for [-1, 1],
-    or ``"auto"``: where the inputs are bits, the bias puts the candidate's threshold at its own sum
-    on a random row, give or take less than one; elsewhere the paper's.
+    ``"data"`` for a bias that puts the candidate's threshold next to its own sum on a random row,
+    or ``"auto"``: the data's where the inputs are bits, elsewhere the paper's.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class CandidateDraw:
         self._sizes, self._shares = _mixture(inputs_per_node)
         self._monotone = _monotone_share(sign_pattern)
         self._range = _bias_interval(bias_range)
+        self._by_data = isinstance(bias_range, str) and bias_range == "data"
 
     def __call__(
         self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
@@ -99,7 +104,7 @@ class CandidateDraw:
         biases = np.concatenate([d.offsets for d in drawn])
         at = [d.at for d in drawn if d.at is not None]
         if at:
-            # Integer sums never meet a threshold strictly between integers, so none can tie.
+            # Sums never meet a threshold strictly between the values they can take: none can tie.
             biases -= _sums_at(inputs, weights, np.concatenate(at), tables)
         return Candidates(weights, np.concatenate(masks) if masks else None, biases, tables)
 
@@ -110,9 +115,9 @@ class CandidateDraw:
         mask = self._mask(rng, groups, count)
         if mask is not None:
             weights *= mask[:, inputs.groups]
-        if self._range is None and inputs.integer:
+        if self._by_data or (self._range is None and inputs.unit == 1):
             at = rng.integers(rows, size=count)
-            return _Drawn(weights, mask, rng.uniform(-1, 1, count), at)
+            return _Drawn(weights, mask, rng.uniform(-1, 1, count) / (inputs.unit or FINEST), at)
         low, high = self._range or (-1.0, 1.0)
         return _Drawn(weights, mask, rng.uniform(low, high, count), None)
 
@@ -201,11 +206,11 @@ def _monotone_share(sign_pattern: SignPattern) -> float:
 def _bias_interval(bias_range: BiasRange) -> tuple[float, float] | None:
     """The interval of the bias draw, None for the data's own."""
     if isinstance(bias_range, str):
-        if bias_range in ("auto", "paper"):
-            return None if bias_range == "auto" else (-1.0, 1.0)
+        if bias_range in ("auto", "data", "paper"):
+            return (-1.0, 1.0) if bias_range == "paper" else None
     elif np.shape(bias_range) == (2,) and -np.inf < bias_range[0] < bias_range[1] < np.inf:
         return float(bias_range[0]), float(bias_range[1])
     raise ParameterError(
-        "bias_range must be 'auto', 'paper' or a pair (low, high) with low < high, "
+        "bias_range must be 'auto', 'data', 'paper' or a pair (low, high) with low < high, "
         f"not {bias_range!r}"
     )

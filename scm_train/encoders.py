@@ -46,6 +46,13 @@ class Encoder:
         return self.kind != "none"
 
     @property
+    def unit(self) -> int:
+        """``H_0`` is made of whole multiples of its inverse; 0 without quantisation."""
+        if self.coded:
+            return 1
+        return 0 if self.input_bits is None else 2 << self.input_bits
+
+    @property
     def width(self) -> int:
         """Number of columns of ``H_0``."""
         return sum(self.bits) if self.coded else self.n_features

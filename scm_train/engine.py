@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._rest import RestOfRows
+from scm_train._rest import RestOfRows, stacked
 from scm_train.chunks import ChunkMap
 from scm_train.draw import CandidateDraw, Candidates
 from scm_train.history import History
@@ -21,7 +21,7 @@ from scm_train.linear import LinearPart, fit_linear
 from scm_train.machine import Layer
 from scm_train.nodes import NodeStore
 from scm_train.progress import Report
-from scm_train.readout import Readout, Shadow, ridge_solution
+from scm_train.readout import Readout, Shadow, ridge_path, ridge_solution
 from scm_train.search import Search, SearchSettings, node_outputs
 
 __all__ = ["Fitted", "Part", "Settings", "grow", "train"]
@@ -234,29 +234,27 @@ class _Growth:
         """The readout of the nodes that stayed, with ridge as the settings ask."""
         factor, moments = self.readout.factors()
         rows = self.side.count
-        per_row = self._best_ridge(factor, moments) if self.settings.ridge == "auto" else 0.0
-        more = []
+        if rest is not None and self._nodes:
+            more = rest.system(self.layers(), linear, self._map)
+            factor, moments = stacked((factor, moments), more)
+            rows += len(rest)
+        # A ridge suits a number of rows; it is chosen with all but those it is judged by.
+        per_row = self._best_ridge(factor, moments, rows) if self.settings.ridge == "auto" else 0.0
         if self.settings.refit and self.validation is not None:
             seen = self.validation.hidden(slice(0, self.validation.count))
-            more.append((seen, self.validation.targets))
+            factor = np.concatenate([factor, seen])
+            moments = np.concatenate([moments, self.validation.targets])
             rows += self.validation.count
-        if rest is not None and self._nodes:
-            more.append(rest.system(self.layers(), linear, self._map))
-            rows += len(rest)
-        if more:
-            factor = np.concatenate([factor, *(h for h, _ in more)])
-            moments = np.concatenate([moments, *(t for _, t in more)])
         ridge = self.settings.ridge
         self.history.ridge = per_row * rows if ridge == "auto" else float(ridge)
         return ridge_solution(factor, moments, self.history.ridge)
 
-    def _best_ridge(self, factor: Floats, moments: Floats) -> float:
+    def _best_ridge(self, factor: Floats, moments: Floats, rows: int) -> float:
         """The ridge per row with the least validation error; a token one without validation."""
         side = self.validation
         if side is None:
             return float(RIDGES[1])
-        readouts = [ridge_solution(factor, moments, ridge * self.side.count) for ridge in RIDGES]
-        tried = self._rmse(side, np.stack(readouts))
+        tried = self._rmse(side, ridge_path(factor, moments, RIDGES * rows))
         return float(RIDGES[int(np.argmin(tried))])
 
     def errors(self, readout: Floats) -> tuple[float, float]:

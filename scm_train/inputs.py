@@ -20,7 +20,15 @@ from scm_train.encoders import Encoder
 from scm_train.nodes import NodeStore
 from scm_train.scaling import to_unit
 
-__all__ = ["DirectInputs", "LayerInputs", "LevelInputs", "NodeInputs", "Rows", "first_inputs"]
+__all__ = [
+    "DirectInputs",
+    "LayerInputs",
+    "LevelInputs",
+    "NodeInputs",
+    "Rows",
+    "exact_in_float32",
+    "first_inputs",
+]
 
 #: Rows that are encoded or scaled at a time.
 CHUNK = 65536
@@ -32,6 +40,10 @@ CACHE_BYTES = 256 << 20
 JOINT_LEVELS = 1024
 #: A feature of more levels than this is cheaper to encode than to tabulate.
 MOST_LEVELS = 4096
+#: Whole numbers up to this are exact in float32, and so are sums of two of them.
+FLOAT32_WHOLE = 1 << 23
+#: Candidates that see a smaller share of the inputs are cheaper to add up one by one.
+FEW_INPUTS = 1 / 32
 
 #: ``H W^T + b`` (rows in the slice, candidates) of some candidates, as a function of the rows. The
 #: array is the caller's until the next call in the same thread, in either memory order.
@@ -69,8 +81,8 @@ class LayerInputs(Protocol):
 
     #: Group (feature, or node of the layer before) of every input.
     groups: NDArray[np.integer]
-    #: Whether every input is an integer, so that sums of signed inputs are exact in float32.
-    integer: bool
+    #: Inputs are whole multiples of its inverse, with 1 for bits and 0 for none.
+    unit: int
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         """Prepare ``H W^T + b`` of ``weights`` (candidates, inputs) and ``biases`` (candidates,).
@@ -79,7 +91,7 @@ class LayerInputs(Protocol):
         """
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
-        """Prepare ``H W^T >= limits`` of signs and whole-number limits, where inputs are bits."""
+        """Prepare ``H W^T >= limits / unit`` of signs and whole limits, of sums that are exact."""
 
     def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
         """Tables of several draws (draws, candidates, inputs) of signs, where those serve.
@@ -91,6 +103,12 @@ class LayerInputs(Protocol):
         """The inputs (len(indices), inputs) on chosen rows."""
 
 
+def exact_in_float32(inputs: LayerInputs | _ChunkCache, weights: NDArray) -> bool:
+    """Whether sums of inputs with these weights are exact in float32, whatever their order."""
+    most = weights.shape[1] * inputs.unit
+    return weights.dtype == np.int8 and 0 < most < FLOAT32_WHOLE
+
+
 class _ChunkCache:
     """A matrix by chunks of rows, kept where it is small and computed anew where it is not.
 
@@ -98,8 +116,11 @@ class _ChunkCache:
     float64 the sum is taken first and the bias added last, as the machine does it.
     """
 
-    def __init__(self, chunk: Callable[[slice, DTypeLike], NDArray], rows: int, columns: int):
+    def __init__(
+        self, chunk: Callable[[slice, DTypeLike], NDArray], rows: int, columns: int, unit: int
+    ):
         self._chunk = chunk
+        self.unit = unit
         self._scratch = Scratch()
         self._kept: dict[type, NDArray] = {}
         for dtype, height in ((np.float32, columns + 1), (np.float64, columns)):
@@ -112,6 +133,10 @@ class _ChunkCache:
         if np.dtype(dtype) == np.float64:
             exact = weights.astype(np.float64)
             return lambda rows: (exact @ self._columns(rows) + biases[:, None]).T
+        if exact_in_float32(self, weights):
+            seen = np.count_nonzero(weights, axis=1).max(initial=0)
+            if seen < FEW_INPUTS * weights.shape[1]:
+                return self._few(weights, biases.astype(np.float32))
         extended = np.column_stack([weights, biases]).astype(np.float32)
 
         def on(rows: slice) -> NDArray[np.float32]:
@@ -120,9 +145,23 @@ class _ChunkCache:
 
         return on
 
+    def _few(self, weights: NDArray[np.int8], biases: NDArray[np.float32]) -> Sums:
+        """Likewise, where candidates see few inputs and the order of exact sums is all one."""
+        seen = [np.flatnonzero(own) for own in weights]
+        signs = [own[which].astype(np.float32) for own, which in zip(weights, seen, strict=True)]
+
+        def on(rows: slice) -> NDArray[np.float32]:
+            out = self._scratch("sums", (len(weights), rows.stop - rows.start), np.float32)
+            columns = self._columns_and_ones(rows)
+            for own, which, total in zip(signs, seen, out, strict=True):
+                np.matmul(own, columns[which], out=total)
+            out += biases[:, None]
+            return out.T
+
+        return on
+
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
-        # Sums of signed bits are exact in float32.
-        sums = self.sums(weights, -limits, np.float32)
+        sums = self.sums(weights, -limits / self.unit, np.float32)
         return lambda rows: sums(rows) >= 0
 
     def _columns(self, rows: slice) -> NDArray[np.float64]:
@@ -144,8 +183,8 @@ class DirectInputs:
         self.rows = rows
         coded = rows.encoder is not None and rows.encoder.coded
         self.groups = rows.encoder.groups if coded else np.arange(rows.x.shape[1])
-        self.integer = coded
-        self._chunks = _ChunkCache(rows.encoded, len(rows), len(self.groups))
+        self.unit = 0 if rows.encoder is None else rows.encoder.unit
+        self._chunks = _ChunkCache(rows.encoded, len(rows), len(self.groups), self.unit)
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         return self._chunks.sums(weights, biases, dtype)
@@ -166,8 +205,8 @@ class NodeInputs:
     def __init__(self, store: NodeStore):
         self.store = store
         self.groups = np.arange(len(store))
-        self.integer = store.activation in HARDWARE_ACTIVATIONS
-        self._chunks = _ChunkCache(store.chunk, store.rows, len(store))
+        self.unit = int(store.activation in HARDWARE_ACTIVATIONS)
+        self._chunks = _ChunkCache(store.chunk, store.rows, len(store), self.unit)
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         return self._chunks.sums(weights, biases, dtype)
@@ -189,7 +228,7 @@ class LevelInputs:
     one table entry per block, and the tables are shared by all rows.
     """
 
-    integer = True
+    unit = 1
 
     def __init__(self, rows: Rows):
         assert rows.encoder is not None

@@ -8,12 +8,14 @@ without.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.chunks import ChunkMap
 
-__all__ = ["Readout", "Shadow", "ridge_solution"]
+__all__ = ["Readout", "Shadow", "ridge_path", "ridge_solution"]
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +41,8 @@ class _Columns:
         self._map = chunk_map
         self._width = max(FEWEST_COLUMNS, BLOCK_NUMBERS // max(rows, 1))
         self._blocks: list[Floats] = []
+        self._single: list[NDArray[np.float32]] = []
+        self._rounded = 0
 
     def __getitem__(self, index: int) -> Floats:
         return self._blocks[index // self._width][index % self._width]
@@ -51,12 +55,29 @@ class _Columns:
 
     def pop(self) -> None:
         self.count -= 1
+        self._rounded = min(self._rounded, self.count)
         if self.count <= self._width * (len(self._blocks) - 1):
             self._blocks.pop()
+            del self._single[len(self._blocks) :]
 
     def chunk(self, rows: slice) -> list[Floats]:
         """The rows in the slice, as a list of (columns of the block, rows) matrices."""
         return [b[: self.count - self._width * i, rows] for i, b in enumerate(self._blocks)]
+
+    def round(self) -> None:
+        """Have all columns in float32 too, each rounded once; not for several threads at a time."""
+        while self._rounded < self.count:
+            block, column = divmod(self._rounded, self._width)
+            if block == len(self._single):
+                self._single.append(np.empty((self._width, self.rows), dtype=np.float32))
+            self._single[block][column] = self._blocks[block][column]
+            self._rounded += 1
+
+    def single(self, rows: slice) -> list[NDArray[np.float32]]:
+        """Likewise in float32, of columns that have been rounded."""
+        assert self._rounded == self.count
+        width = self._width
+        return [b[: self.count - width * i, rows] for i, b in enumerate(self._single)]
 
     def dot(self, vector: Floats) -> Floats:
         """``Q^T v`` of a vector, or of the columns of a matrix."""
@@ -136,6 +157,11 @@ class Readout:
         """``Q^T`` on some rows, in blocks of columns."""
         return self._q.chunk(rows)
 
+    def rounded_basis(self) -> Callable[[slice], list[NDArray[np.float32]]]:
+        """``Q^T`` in float32, as a function of the rows; of the nodes there now."""
+        self._q.round()
+        return self._q.single
+
     def projection(self, h: Floats) -> Floats:
         """``Q^T h`` of one node's outputs (rows,), or of several's (rows, nodes)."""
         return self._q.dot(h)
@@ -199,12 +225,18 @@ def ridge_solution(factor: Floats, moments: Floats, ridge: float = 0.0) -> Float
 
     ``R^T R`` and ``R^T C`` may stand for any number of rows.
     """
+    return ridge_path(factor, moments, np.array([ridge]))[0]
+
+
+def ridge_path(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
+    """The solutions (ridges, nodes, outputs) for several ridges, all from one factorisation."""
     if not factor.size:
-        return np.zeros((factor.shape[1], moments.shape[1]))
+        return np.zeros((len(ridges), factor.shape[1], moments.shape[1]))
     u, s, vt = np.linalg.svd(factor, full_matrices=False)
     kept = s > s[0] * max(max(factor.shape) * np.finfo(float).eps, DEPENDENT)
-    gain = np.where(kept, s / np.where(kept, s * s + ridge, 1.0), 0.0)
-    return vt.T @ (gain[:, None] * (u.T @ moments))
+    inside = u.T @ moments
+    gains = (np.where(kept, s / np.where(kept, s * s + ridge, 1.0), 0.0) for ridge in ridges)
+    return np.stack([vt.T @ (gain[:, None] * inside) for gain in gains])
 
 
 def _replay(residual: Floats, targets: Floats, q: _Columns, c: Floats) -> None:

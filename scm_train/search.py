@@ -154,10 +154,11 @@ class Search:
         def on(chunk: slice) -> tuple[Floats, Floats]:
             t = given.on(chunk)
             probes = aim.probes(chunk)
-            dots = _products(probes, t).astype(np.float64)
+            dots = _products(probes, t)
             norm = _square_norms(t)
             if given.shift:
-                dots = given.gain * dots + given.shift * probes.sum(axis=1)[:, None]
+                sums = np.concatenate([block.sum(axis=1) for block in probes])
+                dots = given.gain * dots + given.shift * sums[:, None]
                 # |shift + gain t|^2 = gain^2 |t|^2 + 2 shift sum(h) - n shift^2
                 norm = given.gain**2 * norm + given.shift * (2 * dots[0] - len(t) * given.shift)
             return dots[1:], norm
@@ -179,9 +180,9 @@ class Search:
         def on(chunk: slice) -> tuple[Floats, NDArray[np.float32] | None]:
             probes = aim.probes(chunk, ones=not sign)
             if given is None:
-                return sums(chunk, probes), None
+                return sums(chunk, probes[0]), None
             t = given.on(chunk)
-            return (probes @ t).astype(np.float64), t
+            return _products(probes, t), t
 
         size = COMPILED_ROWS if given is None else _chunk_rows(len(batch.candidates))
         parts = self._map(on, aim.rows, size)
@@ -247,19 +248,19 @@ class _Aim:
         self.rows, self.outputs = readout.residual.shape
         self._fixed = np.ones((1 + self.outputs, self.rows), dtype=np.float32)
         self._fixed[1:] = readout.residual.T
+        self._basis = readout.rounded_basis() if exact else None
 
     @cached_property
     def sums(self) -> Floats:
         """The sums of all probes but the ones."""
         chunks = row_chunks(self.rows, CHUNK_ROWS)
-        return np.sum([self.probes(c, ones=False).sum(axis=1) for c in chunks], axis=0, dtype=float)
+        parts = [[b.sum(axis=1) for b in self.probes(c, ones=False)] for c in chunks]
+        return np.sum([np.concatenate(part) for part in parts], axis=0, dtype=float)
 
-    def probes(self, chunk: slice, ones: bool = True) -> NDArray[np.float32]:
-        """Ones, the residual and, to be exact, the nodes' basis (probes, rows in the slice)."""
+    def probes(self, chunk: slice, ones: bool = True) -> list[NDArray[np.float32]]:
+        """Ones, the residual and, to be exact, the nodes' basis, in blocks (probes, rows)."""
         fixed = self._fixed[0 if ones else 1 :, chunk]
-        if not self.exact:
-            return fixed
-        return np.concatenate([fixed, *self.readout.basis(chunk)], dtype=np.float32)
+        return [fixed] if self._basis is None else [fixed, *self._basis(chunk)]
 
     def moments_of(self, dots: Floats, norm: Floats, rounding: Floats) -> _Moments:
         """The moments of candidates by their products with all probes but the ones."""
@@ -347,7 +348,12 @@ class _Moments:
         self.rounding[which] = others.rounding
 
 
-def _products(probes: NDArray[np.float32], t: NDArray[np.float32]) -> NDArray[np.float32]:
+def _products(probes: Sequence[NDArray[np.float32]], t: NDArray[np.float32]) -> Floats:
+    """The products (probes, T) of all blocks of probes with the responses (rows, T)."""
+    return np.concatenate([_product(block, t) for block in probes], dtype=np.float64)
+
+
+def _product(probes: NDArray[np.float32], t: NDArray[np.float32]) -> NDArray[np.float32]:
     """``probes @ t``; one probe at a time where a matrix product would spend more on packing."""
     if len(probes) > MOST_SINGLE or not t.flags.f_contiguous:
         return probes @ t

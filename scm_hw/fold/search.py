@@ -13,7 +13,7 @@ from scm_hw.fold.candidates import foldings
 from scm_hw.fold.costs import estimate_fold
 from scm_hw.fold.machine import Machine
 from scm_hw.fold.plan import Fold, FoldPlan
-from scm_hw.load import Model
+from scm_hw.load import FixedPoint, Model
 from scm_hw.schedule import Cost
 
 # Left for placement and routing, which do poorly in a full device.
@@ -25,6 +25,8 @@ MOST_READOUT_LANES = 64
 SMALL = (Fold(1, 1), Fold(1, 4), Fold(1, 16), Fold(4, 16), Fold(8, 32))
 # No unrolled sum of signed bits that we have seen takes less for each connection it adds.
 LEAST_LUT_PER_BIT_OF_LEVEL = 0.5
+# Nor is there a LUT that looks at more nodes to give a bit of what they add to an output.
+MOST_NODES_PER_LUT = 6
 
 
 def foldable(model: Model) -> bool:
@@ -43,22 +45,24 @@ def within(cost: Cost, device: Device) -> bool:
     return all(need <= USABLE_SHARE * have for need, have in pairs)
 
 
-def surely_too_large(model: Model, device: Device) -> bool:
+def surely_too_large(model: Model, fixed: FixedPoint, device: Device) -> bool:
     """Whether it is no use to try the unrolled form, which takes minutes for large models.
 
     A node adds up, for each feature it sees, a function of the feature's level: at the least half a
-    LUT for each bit that counts the levels.
+    LUT for each bit that counts the levels. The readout looks up what some nodes add, bit by bit.
     """
     bits = model.encoder.bits or (model.input_bits or 1,) * len(model.features)
     weights = np.array([b.bit_length() for b in bits], dtype=np.float64)
-    lut = 0.0
+    added = 0.0
     for layer in model.layers:
         if layer.mask is None:
-            lut += layer.nodes * weights.sum()
+            added += layer.nodes * weights.sum()
         else:
-            lut += float((layer.mask * weights).sum())
+            added += float((layer.mask * weights).sum())
         weights = np.ones(layer.nodes)
-    return LEAST_LUT_PER_BIT_OF_LEVEL * lut > USABLE_SHARE * device.lut
+    looked_up = float(np.frexp(np.abs(fixed.readout).astype(np.float64))[1].sum())
+    lut = LEAST_LUT_PER_BIT_OF_LEVEL * added + looked_up / MOST_NODES_PER_LUT
+    return bool(lut > USABLE_SHARE * device.lut)
 
 
 def plan_fold(

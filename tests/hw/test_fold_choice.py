@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scm_hw import boards, check
@@ -42,14 +43,16 @@ def test_what_fits_stays_unrolled() -> None:
     design = compiled(layers=(6,))
     assert design.fold is None
     assert design.schedule.initiation_interval == 1
-    assert not surely_too_large(design.model, BOARD.device)
+    assert not surely_too_large(design.model, design.fixed, BOARD.device)
 
 
 def test_selective_nodes_count_what_they_see() -> None:
     """Too many on all features, few enough on two of them."""
     options: dict[str, Any] = {"features": 60, "layers": (600,), "rows": 1}
-    assert surely_too_large(random_model(1, **options), SMALL_BOARD.device)
-    assert not surely_too_large(random_model(1, inputs_per_node=2, **options), SMALL_BOARD.device)
+    for seen, too_large in ((None, True), (2, False)):
+        model = random_model(1, inputs_per_node=seen, **options)
+        light = quantise(model, 1)
+        assert surely_too_large(model, light, SMALL_BOARD.device) is too_large
 
 
 @pytest.mark.parametrize(
@@ -108,11 +111,24 @@ def test_of_nearly_equal_folds_the_one_with_fewer_lanes_is_taken(
     assert fastest_plan(machine, BOARD.device, clock_mhz=100.0).folds == (fewest,)
 
 
+def test_what_the_readout_alone_rules_out_is_never_unrolled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scm_hw.design._unrolled", None)
+    tiny = boards.by_part("xc7s6cpga196-1")
+    model = {"features": 4, "bits": 1, "layers": (500,), "outputs": 6}
+    design = compiled(board=tiny, **model)
+    assert design.fold is not None
+    light = replace(design.fixed, readout=np.zeros_like(design.fixed.readout))
+    assert surely_too_large(design.model, design.fixed, tiny.device)
+    assert not surely_too_large(design.model, light, tiny.device)
+
+
 def test_a_model_a_little_too_large_is_folded_once_unrolling_was_tried() -> None:
     tiny = boards.by_part("xc7s6cpga196-1")
     model = {"features": 30, "bits": 3, "input_bits": 8, "layers": (45,)}
     design = compiled(board=tiny, **model)
-    assert not surely_too_large(design.model, tiny.device)
+    assert not surely_too_large(design.model, design.fixed, tiny.device)
     assert design.fold is not None
     assert within(design.estimate, tiny.device)
     assert compiled("none", tiny, {"tables": "lut"}, **model).fold is None

@@ -11,9 +11,9 @@ from scm_train.inputs import Rows, first_inputs
 ROWS = 200
 
 
-def inputs(encoder: str = "thermometer:7", power: int = 1):
+def inputs(encoder: str = "thermometer:7", power: int = 1, input_bits: int | None = None):
     x = np.random.default_rng(0).random((ROWS, 5)) ** power
-    bits = None if encoder == "none" else 8
+    bits = input_bits if encoder == "none" else 8
     return first_inputs(Rows(x, np.zeros(5), np.ones(5), fit_encoder(encoder, x, input_bits=bits)))
 
 
@@ -79,6 +79,19 @@ def test_automatic_bias_is_near_the_sum_of_some_row_and_never_ties() -> None:
     assert np.abs(sums - np.round(sums)).min() > 0
 
 
+@pytest.mark.parametrize("input_bits", [3, None])
+def test_bias_by_the_data_is_next_to_the_sum_of_some_row(input_bits: int | None) -> None:
+    plain = inputs(encoder="none", power=6, input_bits=input_bits)
+    draw = CandidateDraw(inputs_per_node=2, bias_range="data")
+    batch = draw(np.random.default_rng(1), plain, ROWS, 500)
+    sums = plain.sums(batch.weights, batch.biases, np.float64)(slice(0, ROWS))
+    step = 1 / 16 if input_bits else 2.0**-23
+    assert (np.abs(sums).min(axis=0) < step).all()
+    assert np.abs(sums).min() > 0
+    fired = (sums > 0).mean(axis=0)
+    assert (fired < 0.2).any() and (fired > 0.8).any()
+
+
 @pytest.mark.parametrize(
     ("bias_range", "encoder", "low", "high"),
     [("paper", "thermometer:7", -1, 1), ("auto", "none", -1, 1), ((2, 5), "none", 2, 5)],
@@ -107,8 +120,8 @@ def test_pick_is_one_candidate() -> None:
         ({"inputs_per_node": {2: -1}}, "inputs_per_node must be None, a positive whole number"),
         ({"sign_pattern": "wild"}, "sign_pattern must be 'free', 'monotone' or the share"),
         ({"sign_pattern": 1.5}, "sign_pattern must be 'free', 'monotone' or the share"),
-        ({"bias_range": (1, 1)}, "bias_range must be 'auto', 'paper' or a pair"),
-        ({"bias_range": "wide"}, "bias_range must be 'auto', 'paper' or a pair"),
+        ({"bias_range": (1, 1)}, "bias_range must be 'auto', 'data', 'paper' or a pair"),
+        ({"bias_range": "wide"}, "bias_range must be 'auto', 'data', 'paper' or a pair"),
     ],
 )
 def test_refuses(parameters, message: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from scm_train.draw import CandidateDraw
 from scm_train.encoders import fit_encoder
-from scm_train.inputs import DirectInputs, LevelInputs, Rows, first_inputs
+from scm_train.inputs import DirectInputs, LevelInputs, Rows, exact_in_float32, first_inputs
 
 
 def rows_of(x: np.ndarray, encoder: str, fitted_on: np.ndarray | None = None) -> Rows:
@@ -76,3 +76,28 @@ def test_inputs_too_large_to_keep_give_the_same_sums(
     np.testing.assert_array_equal(
         DirectInputs(source).sums(weights, biases, dtype)(slice(10, 30)), kept
     )
+
+
+@pytest.mark.parametrize("seen", [1, 3, 200])
+def test_sums_of_quantised_inputs_are_exact_in_single_precision(seen: int) -> None:
+    rng = np.random.default_rng(seen)
+    direct = DirectInputs(rows_of(rng.random((80, 200)), "none"))
+    assert direct.unit == 2048
+    batch = CandidateDraw(inputs_per_node=seen, bias_range="data")(rng, direct, 80, 30)
+    assert exact_in_float32(direct, batch.weights)
+    wanted = direct.take(np.arange(80)) @ batch.weights.T.astype(float)
+    found = direct.sums(batch.weights, np.zeros(30), np.float32)(slice(0, 80))
+    np.testing.assert_array_equal(found, wanted)
+    limits = (wanted[rng.integers(80, size=30), np.arange(30)] * 2048).astype(np.int64)
+    for nudge in (-1, 0, 1):
+        fires = direct.fires(batch.weights, limits + nudge)(slice(9, 80))
+        np.testing.assert_array_equal(fires, wanted[9:] * 2048 >= limits + nudge)
+
+
+def test_sums_beyond_single_precision_are_not_taken_for_exact() -> None:
+    wide = DirectInputs(rows_of(np.zeros((2, 5)), "none"))
+    assert not exact_in_float32(wide, np.ones((1, 5)))
+    assert exact_in_float32(wide, np.ones((1, 4095), dtype=np.int8))
+    assert not exact_in_float32(wide, np.ones((1, 4096), dtype=np.int8))
+    wide.unit = 0
+    assert not exact_in_float32(wide, np.ones((1, 5), dtype=np.int8))

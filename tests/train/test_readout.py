@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scm_train.chunks import ChunkMap, chunk_map
-from scm_train.readout import Readout, Shadow, ridge_solution
+from scm_train.readout import Readout, Shadow, ridge_path, ridge_solution
 
 SERIAL = ChunkMap(None)
 
@@ -109,3 +109,28 @@ def test_ridge_equals_the_normal_equations(ridge: float) -> None:
 
 def test_no_nodes_have_an_empty_readout() -> None:
     assert ridge_solution(*grown(np.empty((5, 0)), np.ones((5, 2))).factors()).shape == (0, 2)
+
+
+def test_one_factorisation_serves_all_ridges() -> None:
+    rng = np.random.default_rng(4)
+    factor, moments = rng.standard_normal((9, 7)), rng.standard_normal((9, 2))
+    factor[:, 3] = factor[:, 1]
+    ridges = np.array([0.0, 0.5, 30.0])
+    path = ridge_path(factor, moments, ridges)
+    for ridge, found in zip(ridges, path, strict=True):
+        np.testing.assert_array_equal(found, ridge_solution(factor, moments, ridge))
+        slope = factor.T @ (factor @ found - moments) + ridge * found
+        assert np.abs(slope).max() < 1e-12
+
+
+def test_the_rounded_basis_follows_the_nodes() -> None:
+    rng = np.random.default_rng(5)
+    h, targets = rng.standard_normal((70_000, 40)), rng.standard_normal((70_000, 1))
+    readout = grown(h[:, :35], targets)
+    assert len(np.concatenate(readout.rounded_basis()(slice(5, 9)))) == 35
+    readout.rewind(15)
+    for column in h.T[35:]:
+        readout.add(column)
+    rows = slice(3, 69_000)
+    found = np.concatenate(readout.rounded_basis()(rows))
+    np.testing.assert_array_equal(found, np.concatenate(readout.basis(rows)).astype(np.float32))

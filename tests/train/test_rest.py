@@ -5,6 +5,7 @@ import pytest
 
 from scm_train import SCMRegressor
 from scm_train.errors import ParameterError
+from scm_train.readout import ridge_path
 
 
 def problem(rows: int = 900) -> tuple[np.ndarray, np.ndarray]:
@@ -65,3 +66,21 @@ def test_search_rows_is_a_whole_number(value: object) -> None:
 def test_too_few_searched_rows_are_refused() -> None:
     with pytest.raises(ParameterError, match="leave at least 10 of the 20 rows"):
         machine(*problem(300), search_rows=20, validation_fraction=0.6)
+
+
+def test_the_ridge_is_chosen_with_all_rows_but_those_it_is_judged_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = []
+
+    def spied(factor: np.ndarray, moments: np.ndarray, ridges: np.ndarray) -> np.ndarray:
+        tried.append((factor, ridges))
+        return ridge_path(factor, moments, ridges)
+
+    monkeypatch.setattr("scm_train.engine.ridge_path", spied)
+    fitted = machine(*problem(), search_rows=200)
+    ((factor, ridges),) = tried
+    # The square of a sign is 1, so that a node's square norm is its number of rows.
+    np.testing.assert_allclose(np.diag(factor.T @ factor), 880)
+    used = fitted.info["settings"]["ridge_used"] / 900
+    assert np.isclose(used, ridges / 880).any()

@@ -22,7 +22,7 @@ def problem(encoder: str):
     x = rng.random((ROWS, 4))
     targets = np.stack([np.sin(5 * x[:, 0]) * x[:, 1], np.cos(4 * x[:, 2])], axis=1)
     bits = None if encoder == "none" else 10
-    fitted = fit_encoder(encoder, x, input_bits=bits)
+    fitted = fit_encoder(encoder.removesuffix(", quantised"), x, input_bits=bits)
     return first_inputs(Rows(x, np.zeros(4), np.ones(4), fitted)), targets - targets.mean(axis=0)
 
 
@@ -54,6 +54,8 @@ CASES = [
     ("none", "tanh", "real"),
     ("none", "brelu", "binary"),
     ("none", "sign", "real"),
+    ("none, quantised", "sign", "binary"),
+    ("none, quantised", "step", "binary"),
     ("thermometer:15", "sign", "binary"),
     ("thermometer:15", "step", "binary"),
     ("gray:4", "sign", "real"),
