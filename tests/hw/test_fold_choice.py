@@ -126,7 +126,7 @@ def test_what_the_readout_alone_rules_out_is_never_unrolled(
 
 def test_a_model_a_little_too_large_is_folded_once_unrolling_was_tried() -> None:
     tiny = boards.by_part("xc7s6cpga196-1")
-    model = {"features": 30, "bits": 3, "input_bits": 8, "layers": (45,)}
+    model = {"features": 30, "bits": 3, "input_bits": 8, "layers": (56,)}
     design = compiled(board=tiny, **model)
     assert not surely_too_large(design.model, design.fixed, tiny.device)
     assert design.fold is not None
