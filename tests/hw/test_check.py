@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 
 from scm_hw import boards, check
-from scm_hw.check import AMARANTH_VECTORS, parse_simulators, prove, prove_files, simulate
-from scm_hw.design import Design, compile_model
+from scm_hw.check import (
+    AMARANTH_VECTORS,
+    parse_simulators,
+    prove,
+    prove_files,
+    prove_interface,
+    prove_netlist,
+    simulate,
+)
+from scm_hw.design import Design, Options, compile_model
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.folders import write_files
 from scm_hw.rows import CheckRows, check_rows
@@ -180,3 +188,63 @@ def test_lint_sees_everything_that_is_emitted(
     (handed_out / name).write_text(f"module {module}{truncation}")
     with pytest.raises(ToolError, match=rf"{module} must pass Verilator's lint.*WIDTHTRUNC"):
         prove_files(handed_out, design, tmp_path / "work", silent)
+
+
+def test_amaranth_is_left_out_for_many_lanes(
+    rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = random_model(1, **SMALL)
+    folded = compile_model(model, boards.get("arty-a7"), Options(fold="2x2"))
+    monkeypatch.setattr(check, "simulate", lambda *args, **_: verdict(args[2]))
+    for lanes, found in ((4, ["amaranth", "icarus"]), (3, ["icarus"])):
+        monkeypatch.setattr(check, "AMARANTH_LANES", lanes)
+        told: list[str] = []
+        results = prove(
+            folded, rows, ("amaranth", "icarus"), tmp_path / str(lanes), tmp_path, told.append
+        )
+        assert [result.simulator for result in results] == found
+        assert ("leaving out amaranth, which is slow on so many lanes" in told) == (lanes == 3)
+    # Alone it is not left out, or nothing would be proven.
+    (only,) = prove(folded, rows, ("amaranth",), tmp_path / "alone", tmp_path, silent)
+    assert only.simulator == "amaranth"
+
+
+def test_a_netlist_that_differs_without_a_waveform(
+    design: Design, rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "run_netlist", lambda *_, **__: verdict("netlist", "late"))
+    work = tmp_path / "work"
+    work.mkdir()
+    with pytest.raises(MismatchError, match="netlist must agree"):
+        prove_netlist(design, rows, work / "netlist.v", work, tmp_path / "kept", silent)
+    assert (tmp_path / "kept" / "tb_scm_core.v").exists()
+
+
+def test_other_families_have_no_activity_for_vivado(
+    handed_out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lattice = compile_model(random_model(1, **SMALL), boards.get("icebreaker"))
+    asked: list[Path | None] = []
+
+    def bench(*_: object, activity: Path | None, **__: object) -> tuple[int, int]:
+        asked.append(activity)
+        return 216, lattice.schedule.latency
+
+    monkeypatch.setattr(check, "run_testbench", bench)
+    monkeypatch.setattr(check, "lint", lambda *_: None)
+    prove_files(handed_out, lattice, tmp_path / "work", silent)
+    assert asked == [None]
+    assert not (handed_out / "activity.saif").exists()
+
+
+def test_wrappers_are_played_where_cocotb_can(
+    rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrapped = compile_model(
+        random_model(1, **SMALL), boards.get("arty-a7"), Options(interface="axis")
+    )
+    played: list[str] = []
+    monkeypatch.setattr(check, "lint", lambda *_: None)
+    monkeypatch.setattr(check, "run_interface", lambda *args, **_: played.append(args[5]))
+    prove_interface(tmp_path, wrapped, rows, ("icarus", "amaranth", "verilator"), tmp_path, silent)
+    assert played == ["icarus", "verilator"]

@@ -380,7 +380,7 @@ def test_a_reader_that_has_gone_is_no_error(workshop: Path, arguments: tuple[str
 
 
 @pytest.mark.parametrize("arguments", ["boards", "boards --json", "show good.npz", "show none.npz"])
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_outputs_are_no_traceback(workshop: Path, arguments: str, closed: str) -> None:
     line = f"{sys.executable} -m scm_hw {arguments} {closed}"
     done = subprocess.run(

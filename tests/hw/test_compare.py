@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scm_hw.__main__ import main
+from scm_hw.report import compare
 from scm_hw.report._html_elements import count
 from tests.hw.commands import contents, small_model
 from tests.pages import parsed
@@ -152,3 +153,14 @@ def test_a_page_that_cannot_be_written_is_one_line(builds: list[Path], tmp_path,
     error = capsys.readouterr().err
     assert "can't be written" in error and error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_huge_report_is_not_read(
+    builds: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compare, "MAX_BYTES", 1000)
+    capsys.readouterr()
+    assert main(["report", str(builds[0])]) == 2
+    error = capsys.readouterr().err
+    assert error.endswith("must be at most 1,000 bytes; build it again\n")
+    assert error.count("\n") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,16 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.build import Build
-from scm_hw.console import Progress, show_boards, show_build, summary_lines
+from scm_hw.console import (
+    Progress,
+    progress_bar,
+    show_boards,
+    show_build,
+    show_run,
+    summary_lines,
+)
+from scm_hw.host.compare import Comparison
+from scm_hw.progress import listener
 from tests.hw.reports import report_of
 
 
@@ -113,3 +123,47 @@ def test_boards_are_listed_with_what_they_have(capsys: pytest.CaptureFixture[str
     (ulx3s,) = [line for line in lines if "ulx3s-85f" in line]
     for text in ("LFE5U-85F-6BG381", "25 MHz", "83,640", "208", "EBR18", "ULX3S"):
         assert text in ulx3s
+
+
+def test_a_routed_design_has_its_clock_told(report: dict[str, Any]) -> None:
+    routed = {
+        "utilisation": {"TRELLIS_COMB": {"used": 1234, "available": 83640}},
+        "fmax_mhz": 61.5,
+        "clock_mhz": 25.0,
+        "toolchain": "trellis",
+    }
+    lines = summary_lines(report | {"implementation": routed})
+    expected = "routed at 61.5 MHz, the board's clock is 25 MHz (trellis): "
+    assert f"{expected}1,234 TRELLIS_COMB of 83,640" in lines
+
+
+FOUND = Comparison("RMSE", 300, 0.1, 0.1, 0.1, 0, None, 4, 4, 100.0, 2.0, 0, 0)
+
+
+@pytest.mark.parametrize(("repeated", "returns"), [(0, 0), (3, 0), (0, 1)])
+def test_what_was_sent_again_is_told(
+    repeated: int, returns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_run(replace(FOUND, repeated=repeated, returns=returns))
+    out = capsys.readouterr().out
+    assert "latency 4 cycles = 40 ns at 100 MHz\n150 rows a second" in out
+    told = f"{repeated} requests sent again, {returns} reconnections" in out
+    assert told == bool(repeated or returns)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_rows_of_a_run_have_a_bar_on_a_terminal(
+    quiet: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress_bar(quiet, 300) as progress:
+        progress(300)
+    assert ("300/300" in shown(capsys)) is not quiet
+
+
+def test_steps_of_unknown_length_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulator may tell how far it is before the first step is named."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(quiet=False).running():
+        listener()(1.0, 2.0)

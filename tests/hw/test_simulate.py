@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from scm_hw.errors import MismatchError, ToolError
 from scm_hw.simulate import (
     Probe,
     Vectors,
+    kill_all,
     lint,
     run_amaranth,
     run_icarus,
@@ -226,3 +229,45 @@ def test_lint_passes_amaranth_output_and_refuses_a_truncation(tmp_path: Path) ->
         ToolError, match=r"bad must pass Verilator's lint, not .%Warning-WIDTHTRUNC"
     ):
         lint([tmp_path / "bad.v"], "bad")
+
+
+def test_a_full_disk_is_the_telling_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of the log, or that for temporary files; one that is not there is no matter."""
+    (tmp_path / "log").write_text("Error: bad thing\n")
+    full: set[Path] = set()
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: usage._replace(free=0 if path in full else 1 << 30)
+    )
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
+    assert telling_line(tmp_path / "log") == "Error: bad thing"
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    full.add(scratch)
+    assert telling_line(tmp_path / "log") == f"no space left in {scratch}"
+    full.add(tmp_path)
+    assert telling_line(tmp_path / "log") == f"no space left in {tmp_path}"
+
+
+def test_a_program_that_hangs_without_a_log(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match=r"must end within 0.2 s, not run on \(it last said ''\)"):
+        run_tool(["sleep", "60"], name="s", cwd=tmp_path, log=tmp_path / "no" / "log", timeout=0.2)
+
+
+def test_programs_of_other_threads_can_be_stopped(tmp_path: Path) -> None:
+    codes: list[int] = []
+    argv = ["sh", "-c", f"touch {tmp_path}/on; exec sleep 60"]
+    thread = threading.Thread(
+        target=lambda: codes.append(
+            run_tool(argv, name="s", cwd=tmp_path, log=tmp_path / "log", timeout=60)
+        )
+    )
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "on").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    kill_all()
+    thread.join(20)
+    assert codes == [-9]
