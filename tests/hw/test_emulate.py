@@ -18,7 +18,7 @@ from scm_hw.__main__ import main
 from scm_hw.build import file_digest, load_design
 from scm_hw.design import Design, Options
 from scm_hw.emulate import Emulator, compile_emulator, fastest_baud
-from scm_hw.errors import LinkError, OptionError
+from scm_hw.errors import LinkError, OptionError, ToolError
 from scm_hw.host import Board
 from scm_hw.host.compare import compare
 from scm_hw.interp import interpret
@@ -231,3 +231,32 @@ def test_what_cannot_be_emulated(model: Path, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"link .* must be free, not a file"):
         emulator.start()
     assert taken.read_text() == "mine"
+
+
+def test_a_link_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    emulator = Emulator(Path(os.devnull), link=tmp_path / "none" / "tty")
+    with pytest.raises(OptionError, match=r"link .* can't be made \(No such file or directory\)"):
+        emulator.start()
+
+
+def test_a_board_that_does_not_compile_is_one_line(
+    design: Design, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scm_hw.emulate.emulator.run_tool", lambda *_, **__: 1)
+    monkeypatch.setattr("scm_hw.emulate.emulator.telling_line", lambda _: "Error: no compiler")
+    message = r"^verilator must compile the board, not fail \(Error: no compiler\)$"
+    with pytest.raises(ToolError, match=message):
+        compile_emulator(design, tmp_path)
+
+
+def test_a_baud_that_was_told_is_kept(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def compiling(design: Design, *_: object) -> Path:
+        asked.append(design.options.baud)
+        raise OptionError("enough")
+
+    monkeypatch.setattr("scm_hw.cli_board.compile_emulator", compiling)
+    for baud in ((), ("--baud", "115200")):
+        assert main(["emulate", str(model), "--board", BOARD.name, *baud, "-q"]) == 2
+    assert asked == [fastest_baud(BOARD), 115200]

