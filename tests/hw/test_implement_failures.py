@@ -50,6 +50,4 @@ def test_a_bitstream_without_room_is_one_line(tmp_path: Path) -> None:
     routed = Implementation({}, 50.0, {}, b"x")
     message = r"bitstream can't be written to .* \(No such file or directory\); make room or"
     with pytest.raises(OptionError, match=message):
-        building._write_bitstream(
-            tmp_path / "gone" / "x", design, Implementation({}, 50.0, {}, b"x")
-        )
+        building._write_bitstream(tmp_path / "gone" / "x", design, routed)
