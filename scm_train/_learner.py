@@ -94,6 +94,9 @@ class Learner(BaseEstimator):
     validation_fraction : float
         Share of the rows held back where early stopping or ridge needs them and ``fit`` is given no
         ``eval_set``. The final readout is solved on all rows again.
+    removal : float
+        Backward removal: a layer grows by this share beyond ``max_nodes`` and then loses, one after
+        the other, the nodes without which the readout's error rises least. 0 for none.
     search_rows : int or None
         Rows on which nodes are configured, their validation included: so many at random, if there
         are more. The final readout is solved on all rows. None: all.
@@ -135,6 +138,7 @@ class Learner(BaseEstimator):
         ridge: float | str = "auto",
         mechanism: object = None,
         validation_fraction: float = 0.1,
+        removal: float = 0.0,
         search_rows: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool | int = False,
@@ -159,6 +163,7 @@ class Learner(BaseEstimator):
         self.ridge = ridge
         self.mechanism = mechanism
         self.validation_fraction = validation_fraction
+        self.removal = removal
         self.search_rows = search_rows
         self.random_state = random_state
         self.verbose = verbose

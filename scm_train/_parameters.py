@@ -74,6 +74,12 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
     _number("alpha", p["alpha"], least=0)
     if p["search_rows"] is not None:
         _whole("search_rows", p["search_rows"], otherwise=" or None")
+    _number("removal", p["removal"], least=0)
+    if p["removal"] and None in _per_layer("max_nodes", p["max_nodes"], layers):
+        raise ParameterError(
+            f"removal must be 0 for layers without max_nodes, not {p['removal']!r}; "
+            "give each layer its most nodes"
+        )
     activations = _per_layer("activation", p["activation"], layers)
     for name in activations:
         activation(name)
@@ -95,6 +101,7 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
         alpha=float(p["alpha"]),
         ridge=ridge if ridge == "auto" else float(ridge),
         refit=refit,
+        removal=float(p["removal"]),
     )
 
 

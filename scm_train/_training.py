@@ -106,8 +106,7 @@ def train_machine(
         own = part(task.x[others], task.y[others])
         rest = RestOfRows(own.rows, own.targets)
     history = History()
-    limit = None if None in settings.max_nodes else sum(n or 0 for n in settings.max_nodes)
-    with chunk_map() as mapped, progress_bar(parameters["verbose"], limit) as report:
+    with chunk_map() as mapped, progress_bar(parameters["verbose"], settings.most_nodes) as report:
         fitted = train(
             training,
             validation,

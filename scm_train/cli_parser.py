@@ -143,6 +143,11 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add("--tolerance", type=real, help="training RMSE at which training ends")
     add("--stop-step", type=whole, help="early stopping: L_step (10)")
     add("--stop-tolerance", type=real, help="early stopping: tau (0.001)")
+    add(
+        "--removal",
+        type=real,
+        help="backward removal: grow by this share beyond --max-nodes, drop what pays least (0)",
+    )
     add("--alpha", type=real, help="factor of the LASSO for the linear part")
     add(
         "--ridge",

@@ -60,6 +60,11 @@ def train_distributed(
     x, y = _by_rows(x, y)
     seed = int(random.randint(np.iinfo(np.int32).max))
     settings = settings_of(algorithm, parameters, refit=eval_set is None)
+    if settings.removal:
+        raise ParameterError(
+            f"removal must be 0 where rows are distributed, not {parameters['removal']!r}; "
+            "leave it out, or train on arrays in memory"
+        )
     rng = np.random.default_rng(seed)
     frame = _frame(x, y, parameters, classifier, feature_names)
     if eval_set is not None:
@@ -70,8 +75,7 @@ def train_distributed(
     cluster = Cluster(client, x, y, eval_set, frame, division, rng)
     history = History()
     search = RemoteSearch(settings.search, Draws(draw_of(algorithm, parameters), rng), history)
-    limit = None if None in settings.max_nodes else sum(n or 0 for n in settings.max_nodes)
-    with progress_bar(parameters["verbose"], limit) as report:
+    with progress_bar(parameters["verbose"], settings.most_nodes) as report:
         fitted = _train(cluster, settings, search, history, report)
     info = _info(parameters, seed, fitted, history)
     task, span = _task(y, frame, feature_names), (frame.low, frame.high)

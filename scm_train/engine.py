@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train._removal import without_least_useful
 from scm_train._rest import RestOfRows, stacked
 from scm_train.chunks import ChunkMap
 from scm_train.draw import CandidateDraw, Candidates
@@ -42,7 +43,7 @@ class Settings:
 
     ``tolerance`` is a training RMSE. ``early_stopping`` needs validation rows, as does a ``ridge``
     of ``"auto"``. With ``refit`` the final readout is solved on training and validation rows
-    together.
+    together. A layer grows to ``1 + removal`` times its nodes, and loses those that pay least.
     """
 
     max_nodes: tuple[int | None, ...]
@@ -57,6 +58,18 @@ class Settings:
     alpha: float = 0.0
     ridge: float | str = 0.0
     refit: bool = False
+    removal: float = 0.0
+
+    def grown(self, number: int) -> int | None:
+        """Nodes to which a layer grows; None for no limit."""
+        limit = self.max_nodes[number]
+        return None if limit is None else limit + round(self.removal * limit)
+
+    @property
+    def most_nodes(self) -> int | None:
+        """Nodes to which all layers together grow; None for no limit."""
+        grown = [self.grown(number) for number in range(len(self.max_nodes))]
+        return None if None in grown else sum(n or 0 for n in grown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +175,9 @@ class _Growth:
         for side in self._sides():
             side.open_layer(activation)
         self._nodes.append([])
+        begun = len(self.history.removed)
         reason = self._fill_layer(number)
+        self._remove_surplus(number, begun)
         self.history.end_layer(len(self._nodes[-1]), reason)
         if self._nodes[-1]:
             return True
@@ -173,7 +188,7 @@ class _Growth:
 
     def _fill_layer(self, number: int) -> str:
         """Add nodes until the layer ends; why it did."""
-        limit = self.settings.max_nodes[number]
+        limit = self.settings.grown(number)
         errors = [self._validation_rmse()]
         while limit is None or len(self._nodes[-1]) < limit:
             if self.finished:
@@ -229,6 +244,34 @@ class _Growth:
                     side.stores[-1].pop()
         del self._nodes[-1][-count:]
         self.history.remove_nodes(count)
+
+    def _remove_surplus(self, number: int, begun: int) -> None:
+        """Remove the nodes of the newest layer that pay least, down to its limit.
+
+        ``begun`` is its first node's place in the history.
+        """
+        limit, grown = self.settings.max_nodes[number], len(self._nodes[-1])
+        if limit is None or grown <= limit:
+            return
+        with self.history.phase("readout_update"):
+            factor, moments = self.readout.factors()
+            before = len(self.readout) - grown
+            ridge = self._removal_ridge(factor, moments)
+            stay = without_least_useful(factor, moments, ridge, before, grown - limit)
+            kept = [k - before for k in stay[before:]]
+            for side in self._sides():
+                side.stores[-1].keep(kept)
+            self._nodes[-1] = [self._nodes[-1][k] for k in kept]
+            self.readout.rewind(before)
+            for k in range(limit):
+                self.readout.add(*(side.stores[-1].column(k) for side in self._sides()))
+        self.history.remove(begun + k for k in set(range(grown)).difference(kept))
+
+    def _removal_ridge(self, factor: Floats, moments: Floats) -> float:
+        """The ridge that the readout would have now; at the least a token one."""
+        rows, ridge = self.side.count, self.settings.ridge
+        asked = self._best_ridge(factor, moments, rows) * rows if ridge == "auto" else float(ridge)
+        return max(asked, float(RIDGES[1]) * rows)
 
     def solve(self, linear: LinearPart, rest: RestOfRows | None) -> Floats:
         """The readout of the nodes that stayed, with ridge as the settings ask."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -15,9 +16,9 @@ class History:
     """The course of a training run; errors are RMSE over all outputs in normalised units.
 
     One entry per node ever added: ``train_rmse`` and ``validation_rmse`` (NaN without validation
-    rows) after it, its ``layer`` (from 1), its ``lambdas`` and ``r``, and whether early stopping
-    ``removed`` it again. ``nodes_per_layer`` counts those that stayed, ``stops`` says why each
-    layer ended, ``seconds`` is time per phase, ``selected_inputs`` what LASSO kept.
+    rows) after it, its ``layer`` (from 1), its ``lambdas`` and ``r``, and whether it was
+    ``removed`` again. ``nodes_per_layer`` counts those that stayed, ``stops`` says why each layer
+    ended, ``seconds`` is time per phase, ``selected_inputs`` what LASSO kept.
     """
 
     train_rmse: list[float] = field(default_factory=list)
@@ -49,6 +50,11 @@ class History:
     def remove_nodes(self, count: int) -> None:
         """Mark the newest ``count`` nodes as removed."""
         for step in range(len(self.removed) - count, len(self.removed)):
+            self.removed[step] = True
+
+    def remove(self, steps: Iterable[int]) -> None:
+        """Mark these nodes as removed, counted over all that were ever added."""
+        for step in steps:
             self.removed[step] = True
 
     def end_layer(self, nodes: int, reason: str) -> None:

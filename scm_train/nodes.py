@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
@@ -35,6 +37,18 @@ class NodeStore:
     def pop(self) -> None:
         """Forget the newest node."""
         self._columns.pop()
+
+    def keep(self, which: Sequence[int]) -> None:
+        """Forget all nodes but these."""
+        self._columns = [self._columns[k] for k in which]
+
+    def column(self, index: int) -> NDArray[np.float64]:
+        """The outputs (rows,) of one node."""
+        column = self._columns[index]
+        if not self.packed:
+            return np.array(column)
+        bits = self._unpack(column, slice(0, self.rows)).astype(np.float64)
+        return 2 * bits - 1 if self.activation == "sign" else bits
 
     def chunk(self, rows: slice, dtype: DTypeLike = np.float64) -> NDArray:
         """The outputs (rows in the slice, nodes) in the values of the activation."""

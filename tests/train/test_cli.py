@@ -102,7 +102,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "--encoder binary:3 --input-bits 8 --weights binary --inputs-per-node 1:0.25,2:0.75 "
         "--sign-pattern 0.25 --bias-range=-2,2 --criterion paper --lambdas 0.5,1 --r 0.9,0.99 "
         "--tolerance 0.001 --stop-step 5 --stop-tolerance 0.01 --alpha 0.1 --ridge 0.001 "
-        "--validation-fraction 0.2 --search-rows 50 --seed 7 -q"
+        "--validation-fraction 0.2 --removal 0.5 --search-rows 50 --seed 7 -q"
     )
     machine = fitted(*flags.split())
     expected = {
@@ -126,6 +126,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "ridge": 0.001,
         "mechanism": None,
         "validation_fraction": 0.2,
+        "removal": 0.5,
         "search_rows": 50,
         "random_state": 7,
         "verbose": False,
