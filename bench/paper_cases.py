@@ -49,10 +49,13 @@ READY: Parameters = {
     "candidates": 20,
     "removal": 1.0,
 }
-#: Functions of one input, or sums of such, with detail finer than 31 levels.
+#: R-DB7 and R-DB8 are functions of one input, or sums of such, with detail finer than 31 levels;
+#: where there are many rows, some of them find the nodes.
 READY_FOR: Mapping[str, Parameters] = {
     "tyukin": {"inputs_per_node": 1, "encoder": "thermometer:1023", "candidates": 100},
     "rastrigin": {"inputs_per_node": 1, "encoder": "thermometer:255", "search_rows": 10_000},
+    "rolling_force": {"search_rows": 5000},
+    "emps_servo": {"search_rows": 5000},
 }
 #: Sums of a few added and subtracted pixels of 16 grey levels, as many as block RAM has room for;
 #: the readout is of all rows. Chosen on rows split off from the training rows of trial 0, too.

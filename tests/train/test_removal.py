@@ -63,6 +63,8 @@ def test_the_readout_is_that_of_the_nodes_that_stayed() -> None:
     model = fitted(layers=2, max_nodes=(12, 6), removal=0.5, ridge=0.7)
     machine, (x, y) = model.machine_, problem()
     assert machine.nodes == (12, 6)
+    layer, removed = np.array(model.history_.layer), np.array(model.history_.removed)
+    assert [int(removed[layer == k].sum()) for k in (1, 2)] == [6, 3]
     hidden = np.concatenate(machine.hidden_layers(x), axis=1)
     seen = machine.encoder.quantised(machine.normalise(x))
     span = machine.target_max - machine.target_min
