@@ -38,16 +38,19 @@ def rows_of(section: Section, journal: Journal) -> list[Row]:
     """One row for every line of a table with a finished trial.
 
     Lines on the same data set are compared on the same splits: on the trials that all of them have.
+    A line with a single trial stands by itself, so that others need not do with one.
     """
     done = [(line, found) for line in section.lines if (found := journal.trials(line.job))]
     shared: dict[str, set[int]] = {}
     for line, found in done:
-        shared[line.dataset] = shared.get(line.dataset, set(found)) & set(found)
-    return [
-        _row(line, [found[trial] for trial in sorted(shared[line.dataset])])
-        for line, found in done
-        if shared[line.dataset]
-    ]
+        if len(found) > 1:
+            shared[line.dataset] = shared.get(line.dataset, set(found)) & set(found)
+    rows = []
+    for line, found in done:
+        common = shared.get(line.dataset) if len(found) > 1 else set(found)
+        if common:
+            rows.append(_row(line, [found[trial] for trial in sorted(common)]))
+    return rows
 
 
 def _row(line: Line, found: Sequence[Mapping[str, Any]]) -> Row:

@@ -320,12 +320,11 @@ def test_what_is_worse_has_a_remark(scores, remark, tmp_path, monkeypatch):
 
 
 def test_lines_on_the_same_data_are_compared_on_the_same_splits(tmp_path):
-    section = section_of("SCM", "SCN")
+    section = section_of("SCM", "SCN", "IRVFL")
     journal = Journal(tmp_path / "j.jsonl")
-    for trial, score in enumerate((0.1, 0.9)):
-        journal.add(section.lines[0].job, trial, found(score))
-    journal.add(section.lines[1].job, 0, found(0.2))
-    assert [(r["trials"], r["test"]["mean"]) for r in rows_of(section, journal)] == [
-        (1, 0.1),
-        (1, 0.2),
-    ]
+    for line, scores in zip(section.lines, ((0.1, 0.3, 0.9), (0.2, 0.4), (0.5,)), strict=True):
+        for trial, score in enumerate(scores):
+            journal.add(line.job, trial, found(score))
+    rows = rows_of(section, journal)
+    assert [r["trials"] for r in rows] == [2, 2, 1]
+    np.testing.assert_allclose([r["test"]["mean"] for r in rows], [0.2, 0.3, 0.5])
