@@ -31,8 +31,8 @@ LUTs and cycles are the compiler's estimate for the model of the first trial on 
 trees are about what conifer takes.
 
 Lines on the same data set are compared on the trials that all of them have, but for those with one
-trial alone, which says little. A run that was cut short shows what it had finished: a table may lack
-lines.
+trial alone, which says little. A run that was cut short shows what it had finished: a table may
+lack lines.
 
 How the sign SCM's settings were found: out of 13 variants on R-DB4, four of them tried on R-DB2 and
 three on R-DB1 too, by errors on rows split off from the training rows of trial 0; those hold test
