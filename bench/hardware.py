@@ -23,7 +23,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from bench import folding
+from bench import folding, sharing
 from bench.elsewhere import at_hand, through_da4ml
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
@@ -196,11 +196,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         "paper_shape": paper_shape(),
         "growth": growth(GROWTH[:2] if args.quick else GROWTH),
         "da4ml": through_da4ml(design_of(60)) if at_hand() else None,
+        "sharing": [sharing.row_of(n) for n in sharing.SIZES[: 1 if args.quick else None]],
         "folding": folding.folding(args.quick),
         "interp_rows_per_minute": interpreter_speed(design_of(60)),
         "elsewhere": {name: {"lut": lut, "stages": n} for name, (lut, n) in ELSEWHERE.items()},
     }
     show(results)
+    sharing.show(results["sharing"])
     folding.show(results["folding"])
     if args.json is not None:
         args.json.write_text(json.dumps(results, indent=2) + "\n")

@@ -89,9 +89,24 @@ def _engine(plan: FoldPlan, layers: list[int]) -> Cost:
     if all(plan.chunks(k) == 1 for k in layers):
         # A chunk is the whole sum.
         lut -= fold.pe * plan.sum_bits(layers)
+    lut -= _with_constants(plan, layers, steps, groups)
     signs = fold.lanes * (1 + plan.masked(layers))
     ff = fold.pe * (each.ff + groups) + _columns(signs, steps) - signs
     return Cost(lut=lut, ff=ff + 2 * width + groups)
+
+
+def _with_constants(plan: FoldPlan, layers: list[int], steps: int, groups: int) -> int:
+    """What is saved where each PE has but one word of signs, or one threshold."""
+    fold, lane_bits = plan.folds[layers[0]], plan.machine.layers[layers[0]].lane_bits
+    saved = 0
+    if steps == 1 and lane_bits == 1:
+        # The lowest bit of a sum is the parity of its lanes: the same in all PEs, or the inverse.
+        additions = fold.simd // COUNTED_BITS + fold.simd % COUNTED_BITS - 1
+        saved += max(fold.pe - 2, 0) * additions
+    if groups == 1:
+        sums = plan.sum_bits(layers)
+        saved += fold.pe * max(3 * sums // 5 - comparison_luts(sums, plan.tech), 0)
+    return saved
 
 
 def _chunk_sum(

@@ -245,8 +245,9 @@ def test_images_of_784_bits(tmp_path: Path) -> None:
         ("4x16", {"features": 11, "bits": 25, "spacing": "quantile", "layers": (60,)}),
         ("2x8", {"features": 6, "bits": 15, "layers": (20, 10), "inputs_per_node": 2}),
         ("4x4", {"features": 8, "encoder": "none", "layers": (20, 10), "outputs": 2}),
+        ("16x42,8x16", {"features": 6, "bits": 7, "layers": (16, 8), "linear": False}),
     ],
-    ids=["dense", "selective", "codes"],
+    ids=["dense", "selective", "codes", "a lane for each connection"],
 )
 def test_yosys_counts_about_the_same(fold: str, options: dict[str, Any], tmp_path: Path) -> None:
     _, plan = folded(fold, 1, input_bits=12, **options)
