@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 BLOCK_NUMBERS = 1 << 20
 #: Fewest columns of a block.
 FEWEST_COLUMNS = 16
+#: Fewest columns of a block in float32, which is multiplied by many candidates at a time.
+FEWEST_ROUNDED = 128
 #: Rows per chunk of a pass over Q.
 CHUNK = 65536
 #: A node with less than this share of its norm outside the others' span adds nothing but the
@@ -42,6 +44,7 @@ class _Columns:
         self._width = max(FEWEST_COLUMNS, BLOCK_NUMBERS // max(rows, 1))
         self._blocks: list[Floats] = []
         self._single: list[NDArray[np.float32]] = []
+        self._single_width = max(FEWEST_ROUNDED, self._width)
         self._rounded = 0
 
     def __getitem__(self, index: int) -> Floats:
@@ -58,7 +61,7 @@ class _Columns:
         self._rounded = min(self._rounded, self.count)
         if self.count <= self._width * (len(self._blocks) - 1):
             self._blocks.pop()
-            del self._single[len(self._blocks) :]
+        del self._single[-(-self.count // self._single_width) :]
 
     def chunk(self, rows: slice) -> list[Floats]:
         """The rows in the slice, as a list of (columns of the block, rows) matrices."""
@@ -67,16 +70,16 @@ class _Columns:
     def round(self) -> None:
         """Have all columns in float32 too, each rounded once; not for several threads at a time."""
         while self._rounded < self.count:
-            block, column = divmod(self._rounded, self._width)
+            block, column = divmod(self._rounded, self._single_width)
             if block == len(self._single):
-                self._single.append(np.empty((self._width, self.rows), dtype=np.float32))
-            self._single[block][column] = self._blocks[block][column]
+                self._single.append(np.empty((self._single_width, self.rows), dtype=np.float32))
+            self._single[block][column] = self[self._rounded]
             self._rounded += 1
 
     def single(self, rows: slice) -> list[NDArray[np.float32]]:
         """Likewise in float32, of columns that have been rounded."""
         assert self._rounded == self.count
-        width = self._width
+        width = self._single_width
         return [b[: self.count - width * i, rows] for i, b in enumerate(self._single)]
 
     def dot(self, vector: Floats) -> Floats:
