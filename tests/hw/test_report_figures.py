@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
 from scm_hw.load import model_from_arrays
-from scm_hw.report._html_accuracy import confusion, traces
+from scm_hw.report._html_accuracy import _edges, confusion, traces
 from scm_hw.report._html_training import history_of
 from scm_hw.report._stages import stages
 from scm_hw.report.html import html_report
@@ -103,6 +103,13 @@ def test_one_row_has_a_histogram_too() -> None:
     body = table_of(parsed(page), "Rows by error")
     assert report["rows"] == 1
     assert [sum(int(row[i]) for row in body) for i in (1, 2)] == [1, 1]
+
+
+def test_equal_errors_have_bins_around_them() -> None:
+    edges = _edges(np.full(5, 0.25))
+    assert (np.diff(edges) > 0).all()
+    assert np.histogram(np.full(5, 0.25), edges)[0].sum() == 5
+    assert (edges[0] + edges[-1]) / 2 == 0.25
 
 
 def test_notes_of_the_model_are_told_in_words() -> None:
