@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -140,10 +142,11 @@ def _aims_text(rows: Sequence[Row]) -> str:
 
 
 def _worse_text(rows: Sequence[Row]) -> str:
-    lines = [
-        f"- {row['dataset']}, {row['learner']}: {_against(row)}{_reason(row)}"
-        for row in worse(rows)
-    ]
+    lines = []
+    for dataset, found in groupby(worse(rows), key=itemgetter("dataset")):
+        why = REASONS.get(dataset)
+        lines.append(f"- {dataset}" + (f": {why}" if why else ""))
+        lines += [f"  - {row['learner']}: {_against(row)}{_chance(row)}" for row in found]
     sentence = "Same data, protocol `paper` or `either`, by the means."
     return _part("Where ours is worse than the paper's", sentence, lines)
 
@@ -158,13 +161,11 @@ def _against(row: Row) -> str:
     return f"{ours:.5f} against {papers:.5f} ({trials})"
 
 
-def _reason(row: Row) -> str:
-    """What is known of the difference: chance, or what was found; nothing where neither is."""
-    found = REASONS.get(row["dataset"])
+def _chance(row: Row) -> str:
+    """Whether the difference may be chance; that it is not explained where nothing was found."""
     if row["test"]["std"] is None:
-        return "; one trial, which tells little" + (f"; {found}" if found else "")
+        return "; one trial, which tells little"
     gap = abs(row["test"]["mean"] - row["paper"]["mean"])
     if gap <= STANDARD_ERRORS * row["test"]["std"] / row["trials"] ** 0.5:
-        chance = f"; within {STANDARD_ERRORS} standard errors of our mean"
-        return chance + (f"; {found}" if found else "")
-    return f"; {found}" if found else "; not explained"
+        return f"; within {STANDARD_ERRORS} standard errors of our mean"
+    return "" if row["dataset"] in REASONS else "; not explained"

@@ -314,8 +314,12 @@ def test_what_is_worse_has_a_remark(scores, remark, tmp_path, monkeypatch):
         journal.add(section.lines[0].job, trial, found(score))
     write([section], journal, ["R-DB6 x is not at hand: no file in /home"], tmp_path / "paper")
     text = (tmp_path / "paper.md").read_text()
-    assert f"- tyukin, SCM: {np.mean(scores):.5f} against 0.10000 ({len(scores)} trial" in text
+    told = f"- tyukin\n  - SCM: {np.mean(scores):.5f} against 0.10000 ({len(scores)} trial"
+    assert told in text
     assert text.rstrip().endswith(remark)
+    monkeypatch.setattr("bench.paper_report.REASONS", {"tyukin": "because"})
+    write([section], journal, [], tmp_path / "paper")
+    assert told.replace("tyukin", "tyukin: because") in (tmp_path / "paper.md").read_text()
     assert "- R-DB6 x is not at hand.\n" in text
     assert "/home" not in text + (tmp_path / "paper.json").read_text()
 
