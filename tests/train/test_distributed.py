@@ -194,6 +194,10 @@ def test_what_cannot_be_done_is_told(client, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "elsewhere", sys.modules["tests.train.machines"])
     with pytest.raises(ParameterError, match="mechanism must be a function that the workers can"):
         SCMRegressor(mechanism=physics).fit(rows, targets)
+    with pytest.raises(
+        ParameterError, match=r"removal must be 0 where rows are distributed, not 0\.5"
+    ):
+        SCMRegressor(max_nodes=5, removal=0.5).fit(rows, targets)
     with pytest.raises(DataError, match="targets must be a Dask array as the inputs are"):
         SCMRegressor().fit(rows, y)
     with pytest.raises(DataError, match="must have as many rows"):
