@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -144,16 +146,21 @@ def test_rows_that_cannot_be_had_again_are_told(tmp_path: Path, monkeypatch) -> 
     x, y = plant(300)
     with cluster(tmp_path, 2) as there, Client(there.address, set_as_default=True) as client:
         client.wait_for_workers(2, timeout=60)
-        homes = list(client.scheduler_info()["workers"])
-        rows = [
-            da.from_delayed(client.scatter(part, workers=[home]), part.shape, part.dtype)
-            for part, home in zip((x[:150], x[150:]), homes, strict=True)
+        processes = client.run(os.getpid)
+        parts = [
+            client.scatter(part, workers=[home])
+            for part, home in zip((x[:150], x[150:]), processes, strict=True)
         ]
+        rows = [da.from_delayed(part, (150, x.shape[1]), x.dtype) for part in parts]
         ask = Cluster.ask
 
         def deadly(self: Cluster, method: str, *arguments: Any) -> list[Any]:
-            if method == "commit":
-                there.workers[0].kill()
+            if method == "commit" and processes:
+                # A worker may have had a copy of the other's rows.
+                client.replicate(parts, n=1)
+                (home,) = client.who_has(parts)[parts[0].key]
+                os.kill(processes[home], signal.SIGKILL)
+                processes.clear()
             return ask(self, method, *arguments)
 
         monkeypatch.setattr(Cluster, "ask", deadly)
