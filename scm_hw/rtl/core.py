@@ -17,9 +17,16 @@ from scm_hw.schedule import Schedule
 from scm_hw.target import ABSORBING, free_ops
 
 
+# Operations of one node, of the readout and of the mechanism stand in a module of their own.
+_PART = re.compile(r"(layer\d+\.node\d+|output|mechanism)(?:\.|$)")
+
+
 @dataclass(frozen=True)
 class Probe:
-    """A signal inside the core that holds an operation's value `cycle` edges after its sample."""
+    """A signal inside the core that holds an operation's value `cycle` edges after its sample.
+
+    `signal` is its path from the core.
+    """
 
     ref: Ref
     signal: str
@@ -124,6 +131,7 @@ class _Datapath:
         self.free = free_ops(core.program, core.schedule.tech)
         self.inputs = self._unpack()
         self.known: dict[tuple[Ref, int], Value] = {}
+        self.parts: dict[str, Module] = {}
         self.rows: dict[Ref, dict[Ref, Value]] = {}
 
     def build(self) -> None:
@@ -152,20 +160,28 @@ class _Datapath:
         return self._compute(ref, op, cycle)
 
     def _compute(self, ref: Ref, op: Op, cycle: int) -> Signal:
-        signal = self._signal(ref, cycle)
-        if isinstance(op, Table) and op.memory:
-            self.m.d.comb += signal.eq(self._memory(op.index, cycle)[ref])
-            self.core.probes.append(Probe(ref, signal.name, cycle))
-            return signal
+        signal, m = self._signal(ref, cycle), self._module(op)
         table = self._absorbed(op)
-        if table is not None:
+        if isinstance(op, Table) and op.memory:
+            m.d.comb += signal.eq(self._memory(op.index, cycle)[ref])
+        elif table is not None:
             left, index = self.at(operands(op)[0], cycle), self.at(table.index, cycle)
             carried = [self.at(r, cycle) for r in operands(op)[2:]]
-            drive_absorbing(self.m, signal, left, table, index, *carried)
+            drive_absorbing(m, signal, left, table, index, *carried)
         else:
-            drive(self.m, signal, op, [self.at(r, cycle) for r in operands(op)])
-        self.core.probes.append(Probe(ref, signal.name, cycle))
+            drive(m, signal, op, [self.at(r, cycle) for r in operands(op)])
+        path = ".".join(filter(None, (_part(op), signal.name)))
+        self.core.probes.append(Probe(ref, path, cycle))
         return signal
+
+    def _module(self, op: Op) -> Module:
+        """Where an operation stands. Simulators and readers do better with many small modules."""
+        part = _part(op)
+        if not part:
+            return self.m
+        if part not in self.parts:
+            self.m.submodules[part] = self.parts[part] = Module()
+        return self.parts[part]
 
     def _memory(self, index: Ref, cycle: int) -> dict[Ref, Value]:
         """The data of one row, by the tables that are read with that index."""
@@ -195,8 +211,9 @@ class _Datapath:
     def _register(self, ref: Ref, cycle: int) -> Signal:
         before = self.at(ref, cycle - 1)
         held = Signal(before.shape(), name=f"{self._name(ref, cycle)}_q", reset_less=True)
-        with self.m.If(self.advance):
-            self.m.d.sync += held.eq(before)
+        m = self._module(self.program.ops[ref])
+        with m.If(self.advance):
+            m.d.sync += held.eq(before)
         return held
 
     def _signal(self, ref: Ref, cycle: int) -> Signal:
@@ -232,7 +249,17 @@ def _row(program: Program, tables: list[Ref], widths: list[int], address: int) -
     return row
 
 
+def _part(op: Op) -> str:
+    """The module that an operation belongs to, empty for that of the core itself."""
+    found = _PART.match(op.name)
+    return _plain(found[1]) if found else ""
+
+
 def _identifier(op: Op) -> str:
-    """A Verilog name made of an operation's own, or of its kind."""
-    text = re.sub(r"[^A-Za-z0-9]+", "_", op.name).strip("_").lower()
+    """A Verilog name made of an operation's own, in short where its part says the rest."""
+    text = _plain(_PART.sub("", op.name, count=1)) or _plain(op.name)
     return (text or type(op).__name__.lower())[:40]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower()

@@ -15,13 +15,17 @@ from scm_hw.errors import ToolError
 
 # `proc` makes multiplexers of every `If` and `Switch`. Amaranth's own conversion leaves them as
 # processes (`always @*`), and an event-driven simulator does not run a process before one of its
-# inputs changes: it would not see what was there from the start.
+# inputs changes: it would not see what was there from the start. `opt_dff` makes enables and
+# resets of the multiplexers before registers.
 _SCRIPT = """read_rtlil <<rtlil
 {text}
 rtlil
 proc -norom
+opt_clean
+opt_dff -simple-dffe
+opt_clean
 memory_collect
-attrmap -remove generator -remove top -remove src
+attrmap -remove generator -remove top -remove src -remove unused_bits
 attrmap -remove amaranth.hierarchy -remove amaranth.decoding
 attrmap -modattr -remove generator -remove top -remove src
 write_verilog -norename

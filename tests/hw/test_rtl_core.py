@@ -142,7 +142,8 @@ def test_probes_tell_true_values(kind: dict[str, Any], monkeypatch: pytest.Monke
                 sample = edge - probe.cycle
                 if 0 <= sample < len(rows):
                     value = int(expected[probe.ref][sample])
-                    assert ctx.get(signals[probe.signal]) == value, (probe, sample)
+                    signal = signals[probe.signal.split(".")[-1]]
+                    assert ctx.get(signal) == value, (probe, sample)
                     seen += 1
             await ctx.tick()
 
