@@ -16,7 +16,6 @@ from scm_hw.rtl.values import drive, drive_absorbing, shape_of
 from scm_hw.schedule import Schedule
 from scm_hw.target import ABSORBING, free_ops
 
-
 # Operations of one node, of the readout and of the mechanism stand in a module of their own.
 _PART = re.compile(r"(layer\d+\.node\d+|output|mechanism)(?:\.|$)")
 

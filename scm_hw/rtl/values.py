@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate, groupby
-from typing import TypeVar
+from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed, unsigned
 
@@ -22,8 +20,6 @@ from scm_hw.ir import (
     Table,
     Xor,
 )
-
-_Entry = TypeVar("_Entry")
 
 NOTHING = Const(0, 1)
 
@@ -43,41 +39,24 @@ def drive_absorbing(
 ) -> None:
     """`left + table[index] + carried`, with the table inside the LUTs that feed the carry chain.
 
-    A carry chain wants `left ^ right` at each place. Selected by the index from `left` and its
-    inverse, that is one LUT6 for up to five bits of index; the right side of the addition, which is
-    `left ^ (left ^ right)`, then costs nothing. Synthesis is free to swap the sides of a sum, and
-    would have to build the right one if it came first. So this is the difference `left - ~right`,
-    with a place below the lowest that swallows the one by which it is too much, unless the bit that
-    is carried in is set.
+    A carry chain wants `left ^ right` at each place: one LUT6 for a place of `left` and up to five
+    bits of index. The right side of the addition, as `left ^ (left ^ right)`, then costs nothing.
+    Synthesis is free to swap the sides of a sum, and would have to build the right one if it came
+    first. So this is the difference `left - ~right`, with a place below the lowest that swallows
+    the one by which it is too much, unless the bit that is carried in is set.
     """
     width = len(target)
     # Above the places where entries differ, one of them says it all.
     varying = _differing_places(table.contents, width)
-    plain, inverse, odd, even = (
-        Signal(width, name=f"{target.name}_{side}") for side in ("left", "inverse", "odd", "even")
-    )
+    plain = Signal(width, name=f"{target.name}_left")
     propagate = Signal(varying, name=f"{target.name}_xor")
-    # By the bits of two neighbouring entries, that of the even address first.
-    sides = {(0, 0): plain, (0, 1): odd, (1, 0): even, (1, 1): inverse}
-
-    def flipped(entries: tuple[int, int], places: range) -> Value:
-        wanted = [(entries[0] >> place & 1, entries[1] >> place & 1) for place in places]
-        runs = [(bits, len(list(run))) for bits, run in groupby(wanted)]
-        ends = accumulate((length for _, length in runs), initial=places.start)
-        next(ends)
-        spans = zip(runs, ends, strict=True)
-        return Cat(*(sides[bits][end - length : end] for (bits, length), end in spans))
-
-    entries = _entries(table, len(index))
-    pairs = list(zip(entries[::2], entries[1::2], strict=True))
+    entries = [entry & (1 << varying) - 1 for entry in _entries(table, len(index))]
     m.d.comb += [
         plain.eq(left),
-        inverse.eq(~plain),
-        odd.eq(Mux(index[0], inverse, plain)),
-        even.eq(Mux(index[0], plain, inverse)),
-        propagate.eq(_choose(index[1:], pairs, lambda pair: flipped(pair, range(varying)))),
+        propagate.eq(plain ^ _choose(index, entries, unsigned(varying))),
     ]
-    right = plain ^ Cat(propagate, flipped(pairs[0], range(varying, width)))
+    above = Const(table.contents[0] >> varying & (1 << width - varying) - 1, width - varying)
+    right = Cat(plain[:varying] ^ propagate, above)
     difference = Cat(carried, plain) - Cat(Const(1, 1), ~right)
     m.d.comb += target.eq(difference[1:])
 
@@ -88,12 +67,12 @@ def _differing_places(contents: tuple[int, ...], width: int) -> int:
     return max(((entry ^ contents[0]) & mask).bit_length() for entry in contents)
 
 
-def _choose(index: Value, entries: Sequence[_Entry], leaf: Callable[[_Entry], Value]) -> Value:
-    """The leaf of the entry at the index, by multiplexers: half the text of a `Switch`."""
+def _choose(index: Value, entries: Sequence[int], shape: Shape) -> Value:
+    """The entry at the index, by multiplexers: half the text of a `Switch`."""
     if all(entry == entries[0] for entry in entries):
-        return leaf(entries[0])
+        return Const(entries[0], shape)
     half = len(entries) // 2
-    low, high = (_choose(index[:-1], part, leaf) for part in (entries[:half], entries[half:]))
+    low, high = (_choose(index[:-1], part, shape) for part in (entries[:half], entries[half:]))
     return Mux(index[-1], high, low)
 
 
@@ -109,8 +88,7 @@ def _expression(op: Op, args: list[Value]) -> Value:
             return Const(op.value)
         case Table():
             shape = shape_of(Range(min(op.contents), max(op.contents)))
-            entries = _entries(op, len(args[0]))
-            return _choose(args[0], entries, lambda entry: Const(entry, shape))
+            return _choose(args[0], _entries(op, len(args[0])), shape)
         case Field():
             return _resized(args[0], op.offset + op.width)[op.offset :]
         case Concat():
