@@ -20,6 +20,8 @@ __all__ = ["LevelTables", "at_least", "matches_needed"]
 
 #: Rows compared at a time.
 TILE = 16
+#: The compiled loops run over multiples of this many candidates, the surplus of any content.
+MULTIPLE = 32
 
 
 class LevelTables:
@@ -53,9 +55,11 @@ class LevelTables:
         """
         candidates, inputs = weights.shape
         dtype = np.min_scalar_type(inputs + 1)
-        kind = np.float32 if _compiled.loops is None else np.int8
-        signs = scratch("signs", (inputs, candidates), kind)
-        np.copyto(signs, weights.T)
+        if _compiled.loops is None:
+            signs = scratch("signs", (inputs, candidates), np.float32)
+        else:
+            signs = scratch("signs", (inputs, _padded(candidates) + MULTIPLE), np.int8)
+        np.copyto(signs[:, :candidates], weights.T)
         tables = [block.matches(signs, dtype, scratch) for block, _ in blocks]
         levels = [levels for _, levels in blocks]
         return cls(tables, levels, inputs, slice(0, candidates), scratch)
@@ -112,7 +116,7 @@ class LevelTables:
 
     def dots(
         self, limits: NDArray[np.int64]
-    ) -> Callable[[slice, NDArray[np.float32]], NDArray[np.float64]] | None:
+    ) -> Callable[[slice, NDArray[np.float64]], NDArray[np.float64]] | None:
         """Prepare the sums (probes, T) of probes (probes, rows) over the rows that fire.
 
         None without a compiled loop for it.
@@ -120,14 +124,17 @@ class LevelTables:
         loops = self._loops
         if loops is None:
             return None
-        tables, needed = self._four_tables(), self._needed(limits)
+        count = len(limits)
+        tables, needed = self._four_tables(), np.zeros(_padded(count), self.tables[0].dtype)
+        needed[:count] = self._needed(limits)
 
-        def on(rows: slice, probes: NDArray[np.float32]) -> NDArray[np.float64]:
-            levels = self._four_levels(rows)
-            out = np.zeros((len(probes), len(limits)))
-            for probe, sums in zip(probes, out, strict=True):
-                loops.fired_dots(tables, self._columns.start, levels, needed, probe, sums)
-            return out
+        def on(rows: slice, probes: NDArray[np.float64]) -> NDArray[np.float64]:
+            out = np.zeros((len(probes), len(needed)))
+            probes = np.ascontiguousarray(probes)
+            loops.fired_dots(
+                tables, self._columns.start, self._four_levels(rows), needed, probes, out
+            )
+            return out[:, :count]
 
         return on
 
@@ -158,16 +165,20 @@ class LevelTables:
 
     def _four_tables(self) -> tuple[NDArray, ...]:
         """The tables and, where they are fewer, tables of nothing, as the compiled loops want."""
-        nothing = np.zeros((1, self._columns.stop), dtype=self.tables[0].dtype)
+        nothing = np.zeros_like(self.tables[0][:1])
         return (*self.tables, *[nothing] * (MOST_TABLES - len(self.tables)))
 
     def _four_levels(self, rows: slice) -> tuple[NDArray[np.uint16], ...]:
-        none = np.zeros(rows.stop - rows.start, dtype=np.uint16)
-        missing = MOST_TABLES - len(self.levels)
-        return (*(levels[rows] for levels in self.levels), *[none] * missing)
+        found = tuple(levels[rows] for levels in self.levels)
+        missing = MOST_TABLES - len(found)
+        return found + (np.zeros(rows.stop - rows.start, dtype=np.uint16),) * missing
 
     def _needed(self, limits: NDArray[np.int64]) -> NDArray:
         return matches_needed(limits, self.inputs, self.inputs).astype(self.tables[0].dtype)
+
+
+def _padded(candidates: int) -> int:
+    return -(-candidates // MULTIPLE) * MULTIPLE
 
 
 def matches_needed(
