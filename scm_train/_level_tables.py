@@ -165,13 +165,17 @@ class LevelTables:
 
     def _four_tables(self) -> tuple[NDArray, ...]:
         """The tables and, where they are fewer, tables of nothing, as the compiled loops want."""
-        nothing = np.zeros_like(self.tables[0][:1])
-        return (*self.tables, *[nothing] * (MOST_TABLES - len(self.tables)))
+        missing = MOST_TABLES - len(self.tables)
+        if not missing:
+            return tuple(self.tables)
+        return (*self.tables, *[np.zeros_like(self.tables[0][:1])] * missing)
 
     def _four_levels(self, rows: slice) -> tuple[NDArray[np.uint16], ...]:
         found = tuple(levels[rows] for levels in self.levels)
         missing = MOST_TABLES - len(found)
-        return found + (np.zeros(rows.stop - rows.start, dtype=np.uint16),) * missing
+        if not missing:
+            return found
+        return (*found, *[np.zeros(rows.stop - rows.start, dtype=np.uint16)] * missing)
 
     def _needed(self, limits: NDArray[np.int64]) -> NDArray:
         return matches_needed(limits, self.inputs, self.inputs).astype(self.tables[0].dtype)

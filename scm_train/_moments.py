@@ -94,7 +94,7 @@ class Moments:
         A candidate that is saturated at 0, or depends on the nodes before, has -inf.
         """
         xi = self._gain - (1 - r) * energy[:, None]
-        if not self._usable.all():
+        if not self._all_usable:
             xi[:, ~self._usable] = -np.inf
         return xi
 
@@ -117,6 +117,10 @@ class Moments:
             usable &= self.outside + self._lost > DEPENDENT * self.norm
         return usable
 
+    @cached_property
+    def _all_usable(self) -> bool:
+        return bool(self._usable.all())
+
     @property
     def _lost(self) -> Floats | float:
         """What rounding may have taken off or added to the part outside."""
@@ -128,7 +132,7 @@ class Moments:
         outside = self.outside
         if outside is not self.norm:
             outside = np.maximum(outside, DEPENDENT * self.norm)
-        if not self._usable.all():
+        if not self._all_usable:
             outside = np.where(self._usable, outside, np.inf)
         return self.inner**2 / outside
 

@@ -138,9 +138,12 @@ class _Side:
         self.stores.append(NodeStore(self.count, activation))
 
     def hidden(self, chunk: slice) -> Floats:
-        """The outputs of all nodes of all layers."""
-        parts = [store.chunk(chunk) for store in self.stores]
-        return np.concatenate(parts, axis=1) if parts else np.empty((chunk.stop - chunk.start, 0))
+        """The outputs (rows in the slice, nodes) of all nodes of all layers."""
+        # A store has one node after the other; so has this.
+        parts = [store.chunk(chunk).T for store in self.stores]
+        if len(parts) == 1:
+            return parts[0].T
+        return np.concatenate([*parts, np.empty((0, chunk.stop - chunk.start))]).T
 
 
 class _Growth:

@@ -197,7 +197,7 @@ class Search:
             probes = aim.precise_probes(ones=not sign)
             parts = self._map(lambda c: sums(c, probes[:, c]), aim.rows, COMPILED_ROWS)
             totals = probes.sum(axis=1) if sign else None
-            dots, norm = _of_bits(np.sum(parts, axis=0), totals, aim.rows)
+            dots, norm = _of_bits(sum(parts[1:], parts[0]), totals, aim.rows)
             return Moments(dots, norm, norm)
         given = responses(batch, self._scratch)
 
@@ -206,7 +206,7 @@ class Search:
             return _products(aim.probes(chunk, ones=not sign), t), t
 
         parts = self._map(on, aim.rows, _chunk_rows(len(batch.candidates)))
-        dots = parts[0][0] if len(parts) == 1 else np.sum([dots for dots, _ in parts], axis=0)
+        dots = sum((dots for dots, _ in parts[1:]), parts[0][0])
         dots, norm = _of_bits(dots, aim.sums if sign else None, aim.rows)
         moments = aim.moments_of(dots, norm, np.full(len(norm), batch.rounding))
         if len(parts) > 1:
