@@ -169,8 +169,12 @@ class RemoteSearch:
 
 def _found(node: Any, lambda_: float, r: float, activation: str) -> Configuration:
     """A configuration whose outputs are still to be found, by each shard for its rows."""
-    travels: Any = Node(node.weights, node.biases, lambda_, activation)
-    return Configuration(node, lambda_, r, travels)
+    return Configuration(node, lambda_, r, _travelling(node, lambda_, activation))
+
+
+def _travelling(node: Any, lambda_: float, activation: str) -> Any:
+    """A node in the place of its outputs."""
+    return Node(node.weights, node.biases, lambda_, activation)
 
 
 class RemoteRest:
@@ -215,6 +219,14 @@ class RemoteGrowth(_Growth):
         """The shards see to those."""
         if self.validation is not None:
             self.validation.stores[-1].append(None)
+
+    def _keep(self, kept: list[int]) -> None:
+        """Likewise; the shards forget the layer, and evaluate its nodes anew."""
+        self.readout.rewind(len(self.readout) - self.side.stores[-1].nodes)
+        for side in self._sides():
+            side.stores[-1].nodes = len(kept)
+        for node, lambda_ in self._nodes[-1]:
+            self.readout.add(_travelling(node, lambda_, self.side.stores[-1].activation))
 
     def _rmse(self, side: Any, readouts: Floats) -> Floats:
         total = np.sum(self.cluster.ask("square_errors", side.number, readouts), axis=0)

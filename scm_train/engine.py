@@ -262,13 +262,18 @@ class _Growth:
             ridge = self._removal_ridge(factor, moments)
             stay = without_least_useful(factor, moments, ridge, before, grown - limit)
             kept = [k - before for k in stay[before:]]
-            for side in self._sides():
-                side.stores[-1].keep(kept)
             self._nodes[-1] = [self._nodes[-1][k] for k in kept]
-            self.readout.rewind(before)
-            for k in range(limit):
-                self.readout.add(*(side.stores[-1].column(k) for side in self._sides()))
+            self._keep(kept)
         self.history.remove(begun + k for k in set(range(grown)).difference(kept))
+
+    def _keep(self, kept: list[int]) -> None:
+        """Have these nodes of the newest layer alone on all rows, and their readout anew."""
+        layer = [side.stores[-1] for side in self._sides()]
+        self.readout.rewind(len(self.readout) - len(layer[0]))
+        for store in layer:
+            store.keep(kept)
+        for k in range(len(kept)):
+            self.readout.add(*(store.column(k) for store in layer))
 
     def _removal_ridge(self, factor: Floats, moments: Floats) -> float:
         """The ridge that the readout would have now; at the least a token one."""
