@@ -100,6 +100,7 @@ class LevelTables:
 
     def _fires_in_numpy(self, needed: NDArray) -> Callable[[slice], NDArray[np.bool_]]:
         tables = [np.ascontiguousarray(table[:, self._columns]) for table in self.tables]
+        fire = at_least(needed)
 
         def on(rows: slice) -> NDArray[np.bool_]:
             shape = (rows.stop - rows.start, len(needed))
@@ -110,7 +111,7 @@ class LevelTables:
                 table.take(levels[rows], axis=0, mode="wrap", out=share if number else total)
                 if number:
                     np.add(total, share, out=total)
-            return at_least(total, needed, self._scratch("fires", shape, np.bool_))
+            return fire(total, self._scratch("fires", shape, np.bool_))
 
         return on
 
@@ -192,14 +193,20 @@ def matches_needed(
     return np.minimum(np.maximum((limits + seen + 1) // 2, 0), inputs + 1)
 
 
-def at_least(found: NDArray, needed: NDArray, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """``found >= needed`` (rows, T), several rows at a time: short loops cost more than they do."""
-    rows, count = found.shape
-    whole = rows - rows % TILE
-    np.greater_equal(
-        found[:whole].reshape(-1, TILE * count),
-        np.tile(needed, TILE),
-        out=out[:whole].reshape(-1, TILE * count),
-    )
-    np.greater_equal(found[whole:], needed, out=out[whole:])
-    return out
+def at_least(
+    needed: NDArray,
+) -> Callable[[NDArray, NDArray[np.bool_]], NDArray[np.bool_]]:
+    """Prepare ``found >= needed`` (rows, T), written to an array.
+
+    Several rows are compared at a time: short loops cost more than they do.
+    """
+    tiled = np.tile(needed, TILE)
+
+    def on(found: NDArray, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        whole = len(found) - len(found) % TILE
+        shape = (-1, len(tiled))
+        np.greater_equal(found[:whole].reshape(shape), tiled, out=out[:whole].reshape(shape))
+        np.greater_equal(found[whole:], needed, out=out[whole:])
+        return out
+
+    return on
