@@ -16,8 +16,6 @@ __all__ = ["MOST_TABLES", "Loops", "loops"]
 
 #: Tables that one call adds up.
 MOST_TABLES = 4
-#: Rows summed in float32 before the sum goes on in float64.
-SUMMED = 64
 
 
 def _fired_dots(
@@ -25,29 +23,41 @@ def _fired_dots(
     first: int,
     levels: tuple[NDArray[np.uint16], ...],
     needed: NDArray,
-    probe: NDArray[np.float32],
+    probes: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Add to ``out`` (T,) the sum of ``probe`` (rows,) over the rows on which a candidate fires.
+    """Add to ``out`` (probes, T) the sums of ``probes`` over the rows on which a candidate fires.
 
     It fires where the entries of its four ``tables`` (levels, columns) at the row's ``levels`` come
     to ``needed`` (T,) or more, in the tables' own type. The candidates are T of the columns, from
-    ``first`` on.
+    ``first`` on. Eight rows at a time, a candidate's pattern of firing has all their sums at once.
     """
     table0, table1, table2, table3 = tables
     level0, level1, level2, level3 = levels
-    some = np.empty(len(needed), dtype=np.float32)
-    for start in range(0, len(probe), SUMMED):
-        some[:] = 0
-        for row in range(start, min(start + SUMMED, len(probe))):
-            a, b = table0[level0[row]][first:], table1[level1[row]][first:]
-            c, d = table2[level2[row]][first:], table3[level3[row]][first:]
-            value = probe[row]
+    rows = probes.shape[1]
+    pattern, sums = np.zeros(len(needed), dtype=np.uint8), np.empty(256)
+    for start in range(0, rows, 8):
+        for row in range(start, start + 8, 2):
+            # Beyond the end, the last row stands in for one that adds nothing.
+            i, j = min(row, rows - 1), min(row + 1, rows - 1)
+            a, b = table0[level0[i]][first:], table1[level1[i]][first:]
+            c, d = table2[level2[i]][first:], table3[level3[i]][first:]
+            e, f = table0[level0[j]][first:], table1[level1[j]][first:]
+            g, h = table2[level2[j]][first:], table3[level3[j]][first:]
             for k in range(len(needed)):
-                found = needed.dtype.type(a[k] + b[k] + c[k] + d[k])
-                some[k] += value if found >= needed[k] else np.float32(0)
-        for k in range(len(needed)):
-            out[k] += some[k]
+                one = needed.dtype.type(a[k] + b[k] + c[k] + d[k]) >= needed[k]
+                two = needed.dtype.type(e[k] + f[k] + g[k] + h[k]) >= needed[k]
+                # What eight rows before left behind is shifted out.
+                pattern[k] = np.uint8(4 * pattern[k] + 2 * one + two)
+        for probe in range(len(probes)):
+            sums[0] = 0
+            for bit in range(8):
+                row, known = start + 7 - bit, 1 << bit
+                value = probes[probe, row] if row < rows else 0.0
+                for i in range(known):
+                    sums[known + i] = sums[i] + value
+            for k in range(len(needed)):
+                out[probe, k] += sums[pattern[k]]
 
 
 def _fired(

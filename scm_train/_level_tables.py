@@ -20,6 +20,8 @@ __all__ = ["LevelTables", "at_least", "matches_needed"]
 
 #: Rows compared at a time.
 TILE = 16
+#: The compiled loops run over multiples of this many candidates, the surplus of any content.
+MULTIPLE = 32
 
 
 class LevelTables:
@@ -53,9 +55,11 @@ class LevelTables:
         """
         candidates, inputs = weights.shape
         dtype = np.min_scalar_type(inputs + 1)
-        kind = np.float32 if _compiled.loops is None else np.int8
-        signs = scratch("signs", (inputs, candidates), kind)
-        np.copyto(signs, weights.T)
+        if _compiled.loops is None:
+            signs = scratch("signs", (inputs, candidates), np.float32)
+        else:
+            signs = scratch("signs", (inputs, _padded(candidates) + MULTIPLE), np.int8)
+        np.copyto(signs[:, :candidates], weights.T)
         tables = [block.matches(signs, dtype, scratch) for block, _ in blocks]
         levels = [levels for _, levels in blocks]
         return cls(tables, levels, inputs, slice(0, candidates), scratch)
@@ -96,6 +100,7 @@ class LevelTables:
 
     def _fires_in_numpy(self, needed: NDArray) -> Callable[[slice], NDArray[np.bool_]]:
         tables = [np.ascontiguousarray(table[:, self._columns]) for table in self.tables]
+        fire = at_least(needed)
 
         def on(rows: slice) -> NDArray[np.bool_]:
             shape = (rows.stop - rows.start, len(needed))
@@ -106,13 +111,13 @@ class LevelTables:
                 table.take(levels[rows], axis=0, mode="wrap", out=share if number else total)
                 if number:
                     np.add(total, share, out=total)
-            return at_least(total, needed, self._scratch("fires", shape, np.bool_))
+            return fire(total, self._scratch("fires", shape, np.bool_))
 
         return on
 
     def dots(
         self, limits: NDArray[np.int64]
-    ) -> Callable[[slice, NDArray[np.float32]], NDArray[np.float64]] | None:
+    ) -> Callable[[slice, NDArray[np.float64]], NDArray[np.float64]] | None:
         """Prepare the sums (probes, T) of probes (probes, rows) over the rows that fire.
 
         None without a compiled loop for it.
@@ -120,14 +125,17 @@ class LevelTables:
         loops = self._loops
         if loops is None:
             return None
-        tables, needed = self._four_tables(), self._needed(limits)
+        count = len(limits)
+        tables, needed = self._four_tables(), np.zeros(_padded(count), self.tables[0].dtype)
+        needed[:count] = self._needed(limits)
 
-        def on(rows: slice, probes: NDArray[np.float32]) -> NDArray[np.float64]:
-            levels = self._four_levels(rows)
-            out = np.zeros((len(probes), len(limits)))
-            for probe, sums in zip(probes, out, strict=True):
-                loops.fired_dots(tables, self._columns.start, levels, needed, probe, sums)
-            return out
+        def on(rows: slice, probes: NDArray[np.float64]) -> NDArray[np.float64]:
+            out = np.zeros((len(probes), len(needed)))
+            probes = np.ascontiguousarray(probes)
+            loops.fired_dots(
+                tables, self._columns.start, self._four_levels(rows), needed, probes, out
+            )
+            return out[:, :count]
 
         return on
 
@@ -158,16 +166,24 @@ class LevelTables:
 
     def _four_tables(self) -> tuple[NDArray, ...]:
         """The tables and, where they are fewer, tables of nothing, as the compiled loops want."""
-        nothing = np.zeros((1, self._columns.stop), dtype=self.tables[0].dtype)
-        return (*self.tables, *[nothing] * (MOST_TABLES - len(self.tables)))
+        missing = MOST_TABLES - len(self.tables)
+        if not missing:
+            return tuple(self.tables)
+        return (*self.tables, *[np.zeros_like(self.tables[0][:1])] * missing)
 
     def _four_levels(self, rows: slice) -> tuple[NDArray[np.uint16], ...]:
-        none = np.zeros(rows.stop - rows.start, dtype=np.uint16)
-        missing = MOST_TABLES - len(self.levels)
-        return (*(levels[rows] for levels in self.levels), *[none] * missing)
+        found = tuple(levels[rows] for levels in self.levels)
+        missing = MOST_TABLES - len(found)
+        if not missing:
+            return found
+        return (*found, *[np.zeros(rows.stop - rows.start, dtype=np.uint16)] * missing)
 
     def _needed(self, limits: NDArray[np.int64]) -> NDArray:
         return matches_needed(limits, self.inputs, self.inputs).astype(self.tables[0].dtype)
+
+
+def _padded(candidates: int) -> int:
+    return -(-candidates // MULTIPLE) * MULTIPLE
 
 
 def matches_needed(
@@ -177,14 +193,20 @@ def matches_needed(
     return np.minimum(np.maximum((limits + seen + 1) // 2, 0), inputs + 1)
 
 
-def at_least(found: NDArray, needed: NDArray, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """``found >= needed`` (rows, T), several rows at a time: short loops cost more than they do."""
-    rows, count = found.shape
-    whole = rows - rows % TILE
-    np.greater_equal(
-        found[:whole].reshape(-1, TILE * count),
-        np.tile(needed, TILE),
-        out=out[:whole].reshape(-1, TILE * count),
-    )
-    np.greater_equal(found[whole:], needed, out=out[whole:])
-    return out
+def at_least(
+    needed: NDArray,
+) -> Callable[[NDArray, NDArray[np.bool_]], NDArray[np.bool_]]:
+    """Prepare ``found >= needed`` (rows, T), written to an array.
+
+    Several rows are compared at a time: short loops cost more than they do.
+    """
+    tiled = np.tile(needed, TILE)
+
+    def on(found: NDArray, out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        whole = len(found) - len(found) % TILE
+        shape = (-1, len(tiled))
+        np.greater_equal(found[:whole].reshape(shape), tiled, out=out[:whole].reshape(shape))
+        np.greater_equal(found[whole:], needed, out=out[whole:])
+        return out
+
+    return on

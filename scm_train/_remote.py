@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train._cluster import Cluster
+from scm_train._moments import Moments, best
 from scm_train._rest import upper
 from scm_train._shards import Floats, Node
 from scm_train.activations import HARDWARE_ACTIVATIONS
@@ -18,7 +19,7 @@ from scm_train.history import History
 from scm_train.linear import LinearPart
 from scm_train.machine import Layer
 from scm_train.readout import DEPENDENT, MOST_PASSES, Readout, _rmse
-from scm_train.search import TIE, Configuration, SearchSettings, _Moments
+from scm_train.search import Configuration, SearchSettings
 
 __all__ = ["RemoteGrowth", "RemoteRest", "RemoteSearch"]
 
@@ -154,33 +155,26 @@ class RemoteSearch:
                     node = Node(drawn.weights, drawn.biases, lambda_, activation)
                     moments = self._moments(inputs.cluster, node)
                 with self.history.phase("inequality"):
-                    best = _best(moments, readout.energy, r)
-                if best is not None:
-                    return _found(drawn.pick(best), lambda_, r, activation)
+                    k = best(moments.inequality(readout.energy, r), readout.energy)
+                if k is not None:
+                    return _found(drawn.pick(k), lambda_, r, activation)
         return None
 
-    def _moments(self, cluster: Cluster, node: Node) -> _Moments:
+    def _moments(self, cluster: Cluster, node: Node) -> Moments:
         exact = self.settings.criterion == "exact"
         inner, norm, inside = cluster.sums("moments", node, exact)
         outside = norm - np.einsum("kt,kt->t", inside, inside) if exact else norm
-        return _Moments(inner, norm, outside, np.zeros(len(norm)))
+        return Moments(inner, norm, outside)
 
 
 def _found(node: Any, lambda_: float, r: float, activation: str) -> Configuration:
     """A configuration whose outputs are still to be found, by each shard for its rows."""
-    travels: Any = Node(node.weights, node.biases, lambda_, activation)
-    return Configuration(node, lambda_, r, travels)
+    return Configuration(node, lambda_, r, _travelling(node, lambda_, activation))
 
 
-def _best(moments: _Moments, energy: Floats, r: float) -> int | None:
-    """The candidate with the largest score; of equal ones the first drawn."""
-    xi, _ = moments.inequality(energy, r)
-    scores, tie = xi.sum(axis=0), TIE * float(energy.sum())
-    best: int | None = None
-    for k in np.flatnonzero(xi.min(axis=0) > 0).tolist():
-        if best is None or scores[k] > scores[best] + tie:
-            best = k
-    return best
+def _travelling(node: Any, lambda_: float, activation: str) -> Any:
+    """A node in the place of its outputs."""
+    return Node(node.weights, node.biases, lambda_, activation)
 
 
 class RemoteRest:
@@ -225,6 +219,14 @@ class RemoteGrowth(_Growth):
         """The shards see to those."""
         if self.validation is not None:
             self.validation.stores[-1].append(None)
+
+    def _keep(self, kept: list[int]) -> None:
+        """Likewise; the shards forget the layer, and evaluate its nodes anew."""
+        self.readout.rewind(len(self.readout) - self.side.stores[-1].nodes)
+        for side in self._sides():
+            side.stores[-1].nodes = len(kept)
+        for node, lambda_ in self._nodes[-1]:
+            self.readout.add(_travelling(node, lambda_, self.side.stores[-1].activation))
 
     def _rmse(self, side: Any, readouts: Floats) -> Floats:
         total = np.sum(self.cluster.ask("square_errors", side.number, readouts), axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class Batch:
         """Whether sums are of whole multiples of the inputs' unit, and exact."""
         return exact_in_float32(self.inputs, self.candidates.weights)
 
-    @property
+    @cached_property
     def limits(self) -> NDArray[np.int64]:
         """The least sums at which candidates fire, in units of the inputs."""
         # The unit is a power of two, so that nothing is rounded.

@@ -60,11 +60,6 @@ def train_distributed(
     x, y = _by_rows(x, y)
     seed = int(random.randint(np.iinfo(np.int32).max))
     settings = settings_of(algorithm, parameters, refit=eval_set is None)
-    if settings.removal:
-        raise ParameterError(
-            f"removal must be 0 where rows are distributed, not {parameters['removal']!r}; "
-            "leave it out, or train on arrays in memory"
-        )
     rng = np.random.default_rng(seed)
     frame = _frame(x, y, parameters, classifier, feature_names)
     if eval_set is not None:

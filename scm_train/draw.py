@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,62 +97,85 @@ class CandidateDraw:
         self, rngs: Iterable[np.random.Generator], inputs: LayerInputs, rows: int, count: int
     ) -> Candidates:
         """``count`` candidates from each generator, which may be the same one again and again."""
-        groups = int(inputs.groups[-1]) + 1
-        drawn = [self._draw(rng, inputs, groups, rows, count) for rng in rngs]
-        weights = np.concatenate([d.weights for d in drawn])
-        masks = [d.mask for d in drawn if d.mask is not None]
-        tables = inputs.tables(weights) if self.weights == "binary" else None
-        biases = np.concatenate([d.offsets for d in drawn])
-        at = [d.at for d in drawn if d.at is not None]
-        if at:
-            # Sums never meet a threshold strictly between the values they can take: none can tie.
-            biases -= _sums_at(inputs, weights, np.concatenate(at), tables)
-        return Candidates(weights, np.concatenate(masks) if masks else None, biases, tables)
-
-    def _draw(
-        self, rng: np.random.Generator, inputs: LayerInputs, groups: int, rows: int, count: int
-    ) -> _Drawn:
-        weights = self._weights(rng, inputs.groups, groups, count)
-        mask = self._mask(rng, groups, count)
+        drawn = [self._chance(rng, inputs, rows, count) for rng in rngs]
+        # Chance keeps its order; what follows from it is made for all draws at once.
+        chance = _Chance(*map(_joined, zip(*drawn, strict=True)))
+        weights = chance.weights(inputs.groups, count)
+        mask = chance.mask()
         if mask is not None:
             weights *= mask[:, inputs.groups]
-        if self._by_data or (self._range is None and inputs.unit == 1):
-            at = rng.integers(rows, size=count)
-            return _Drawn(weights, mask, rng.uniform(-1, 1, count) / (inputs.unit or FINEST), at)
-        low, high = self._range or (-1.0, 1.0)
-        return _Drawn(weights, mask, rng.uniform(low, high, count), None)
+        tables = inputs.tables(weights) if self.weights == "binary" else None
+        biases = chance.offsets
+        if chance.at is not None:
+            # Sums never meet a threshold strictly between the values they can take: none can tie.
+            biases = biases - _sums_at(inputs, weights, chance.at, tables)
+        return Candidates(weights, mask, biases, tables)
 
-    def _weights(
-        self, rng: np.random.Generator, group_of: NDArray, groups: int, count: int
-    ) -> NDArray:
+    def _chance(
+        self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
+    ) -> _Chance:
+        groups = int(inputs.groups[-1]) + 1
+        signs = reals = monotone = common = sizes = order = at = None
         if self.weights == "binary":
-            weights = _signs(rng, (count, len(group_of)))
+            signs = _packed_signs(rng, count * len(inputs.groups))
         else:
-            weights = rng.uniform(-1, 1, (count, len(group_of)))
+            reals = rng.uniform(-1, 1, (count, len(inputs.groups)))
         if self._monotone:
             monotone = rng.random(count) < self._monotone
-            signs = _signs(rng, (count, groups))[monotone][:, group_of]
-            weights[monotone] = np.abs(weights[monotone]) * signs
+            common = _packed_signs(rng, count * groups)
+        if self._sizes is not None:
+            sizes = rng.choice(self._sizes, size=count, p=self._shares)
+            order = rng.random((count, groups))
+        if self._by_data or (self._range is None and inputs.unit == 1):
+            at = rng.integers(rows, size=count)
+            offsets = rng.uniform(-1, 1, count) / (inputs.unit or FINEST)
+        else:
+            offsets = rng.uniform(*(self._range or (-1.0, 1.0)), count)
+        return _Chance(signs, reals, monotone, common, sizes, order, at, offsets)
+
+
+class _Chance(NamedTuple):
+    """What chance decides, for the candidates of one draw or of several.
+
+    Weights are ``signs``, packed (draws, bytes), or ``reals``. Those of candidates that are
+    ``monotone`` take the signs in ``common``, packed, one per group. A candidate sees the first of
+    the groups by ``order``, as many as ``sizes`` has. Biases are ``offsets``, less the sums on the
+    rows ``at``. What does not apply is None.
+    """
+
+    signs: NDArray[np.uint8] | None
+    reals: NDArray[np.float64] | None
+    monotone: NDArray[np.bool_] | None
+    common: NDArray[np.uint8] | None
+    sizes: NDArray[np.int64] | None
+    order: NDArray[np.float64] | None
+    at: NDArray[np.int64] | None
+    offsets: NDArray[np.float64]
+
+    def weights(self, group_of: NDArray[np.integer], count: int) -> NDArray:
+        """The weights (candidates, inputs) of draws of ``count`` candidates, before any mask."""
+        weights = self.reals
+        if weights is None:
+            assert self.signs is not None
+            weights = _unpacked(self.signs, count, len(group_of))
+        if self.monotone is not None:
+            assert self.common is not None
+            common = _unpacked(self.common, count, int(group_of[-1]) + 1)[self.monotone]
+            weights[self.monotone] = np.abs(weights[self.monotone]) * common[:, group_of]
         return weights
 
-    def _mask(self, rng: np.random.Generator, groups: int, count: int) -> NDArray[np.bool_] | None:
-        if self._sizes is None:
+    def mask(self) -> NDArray[np.bool_] | None:
+        """The groups that candidates see (candidates, groups); None for all."""
+        if self.sizes is None or self.order is None:
             return None
-        sizes = rng.choice(self._sizes, size=count, p=self._shares)
-        order = rng.random((count, groups)).argsort(axis=1)
-        mask = np.zeros((count, groups), dtype=bool)
-        np.put_along_axis(mask, order, np.arange(groups) < sizes[:, None], axis=1)
+        mask = np.zeros(self.order.shape, dtype=bool)
+        seen = np.arange(mask.shape[1]) < self.sizes[:, None]
+        np.put_along_axis(mask, self.order.argsort(axis=1), seen, axis=1)
         return mask
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawn:
-    """What chance decides: biases are ``offsets``, less the sums on the rows ``at`` if given."""
-
-    weights: NDArray
-    mask: NDArray[np.bool_] | None
-    offsets: NDArray[np.float64]
-    at: NDArray[np.int64] | None
+def _joined(parts: tuple[NDArray, ...]) -> NDArray | None:
+    return None if parts[0] is None else np.concatenate(parts)
 
 
 def _sums_at(
@@ -163,13 +187,16 @@ def _sums_at(
     return np.einsum("ti,ti->t", inputs.take(rows), weights.astype(np.float64))
 
 
-def _signs(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
-    count = shape[0] * shape[1]
-    drawn = np.frombuffer(rng.bytes(-(-count // 8)), dtype=np.uint8)
-    signs = np.unpackbits(drawn, count=count).view(np.int8).reshape(shape)
-    signs *= 2
+def _packed_signs(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
+    return np.frombuffer(rng.bytes(-(-count // 8)), dtype=np.uint8)[None]
+
+
+def _unpacked(packed: NDArray[np.uint8], count: int, inputs: int) -> NDArray[np.int8]:
+    """Signs (draws * count, inputs) from their bits (draws, bytes)."""
+    signs = np.unpackbits(packed, axis=1, count=count * inputs).view(np.int8)
+    signs += signs
     signs -= 1
-    return signs
+    return signs.reshape(-1, inputs)
 
 
 def _mixture(

@@ -54,10 +54,10 @@ class Draws:
         stop = min(self._used + most, len(self._states))
         return self._ready.part(slice(self._used * count, stop * count))
 
-    def use(self) -> None:
-        """Be done with the next draw."""
-        self._state = self._states[self._used]
-        self._used += 1
+    def use(self, draws: int = 1) -> None:
+        """Be done with the next draws."""
+        self._used += draws
+        self._state = self._states[self._used - 1]
 
     def _refill(self, inputs: LayerInputs, rows: int, count: int) -> None:
         # Draws that went unused are made again, for other inputs.

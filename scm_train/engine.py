@@ -138,9 +138,12 @@ class _Side:
         self.stores.append(NodeStore(self.count, activation))
 
     def hidden(self, chunk: slice) -> Floats:
-        """The outputs of all nodes of all layers."""
-        parts = [store.chunk(chunk) for store in self.stores]
-        return np.concatenate(parts, axis=1) if parts else np.empty((chunk.stop - chunk.start, 0))
+        """The outputs (rows in the slice, nodes) of all nodes of all layers."""
+        # A store has one node after the other; so has this.
+        parts = [store.chunk(chunk).T for store in self.stores]
+        if len(parts) == 1:
+            return parts[0].T
+        return np.concatenate([*parts, np.empty((0, chunk.stop - chunk.start))]).T
 
 
 class _Growth:
@@ -259,13 +262,18 @@ class _Growth:
             ridge = self._removal_ridge(factor, moments)
             stay = without_least_useful(factor, moments, ridge, before, grown - limit)
             kept = [k - before for k in stay[before:]]
-            for side in self._sides():
-                side.stores[-1].keep(kept)
             self._nodes[-1] = [self._nodes[-1][k] for k in kept]
-            self.readout.rewind(before)
-            for k in range(limit):
-                self.readout.add(*(side.stores[-1].column(k) for side in self._sides()))
+            self._keep(kept)
         self.history.remove(begun + k for k in set(range(grown)).difference(kept))
+
+    def _keep(self, kept: list[int]) -> None:
+        """Have these nodes of the newest layer alone on all rows, and their readout anew."""
+        layer = [side.stores[-1] for side in self._sides()]
+        self.readout.rewind(len(self.readout) - len(layer[0]))
+        for store in layer:
+            store.keep(kept)
+        for k in range(len(kept)):
+            self.readout.add(*(store.column(k) for store in layer))
 
     def _removal_ridge(self, factor: Floats, moments: Floats) -> float:
         """The ridge that the readout would have now; at the least a token one."""

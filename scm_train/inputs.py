@@ -260,11 +260,11 @@ class LevelInputs:
         negative = (seen - weights.sum(axis=1, dtype=np.int64)) // 2
         dtype = np.min_scalar_type(count + 1)
         matches = self._totals(weights, negative, dtype)
-        needed = matches_needed(limits, seen, count).astype(dtype)
+        fire = at_least(matches_needed(limits, seen, count).astype(dtype))
 
         def on(rows: slice) -> NDArray[np.bool_]:
             found = matches(rows)
-            return at_least(found, needed, self._scratch("fires", found.shape, np.bool_))
+            return fire(found, self._scratch("fires", found.shape, np.bool_))
 
         return on
 

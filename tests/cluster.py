@@ -34,7 +34,8 @@ def cluster(folder: Path, workers: int, *options: str) -> Iterator[Cluster]:
         _started("scheduler", *local, "--port", "0", "--scheduler-file", about, cwd=folder)
     ]
     try:
-        _wait(about.exists, processes)
+        # The file is there before it is written.
+        _wait(lambda: about.exists() and about.read_text().endswith("}"), processes)
         address = json.loads(about.read_text())["address"]
         for number in range(workers):
             words = ["worker", address, *local, "--no-nanny", "--nthreads", "1", *options]

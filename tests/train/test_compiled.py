@@ -17,26 +17,26 @@ def test_numba_is_there() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-@pytest.mark.parametrize("rows", [1, 64, 201])
+@pytest.mark.parametrize("rows", [1, 8, 64, 201, 206])
 def test_compiled_and_plain_loop_agree(dtype: type, rows: int) -> None:
     rng = np.random.default_rng(rows)
     sizes, count = (1, 5, 40, 300), 13
     tables = tuple(rng.integers(0, 60, (size, 3 + count + 2)).astype(dtype) for size in sizes)
     levels = tuple(rng.integers(0, size, rows).astype(np.uint16) for size in sizes)
     needed = rng.integers(80, 160, count).astype(dtype)
-    probe = rng.standard_normal(rows).astype(np.float32)
-    found, wanted = np.zeros(count), np.zeros(count)
-    loops.fired_dots(tables, 3, levels, needed, probe, found)
+    probes = rng.standard_normal((2, rows))
+    found, wanted = np.zeros((2, 2, count))
+    loops.fired_dots(tables, 3, levels, needed, probes, found)
     # A sum beyond the tables' type wraps around without a word.
     with np.errstate(over="ignore"):
-        _fired_dots(tables, 3, levels, needed, probe, wanted)
+        _fired_dots(tables, 3, levels, needed, probes, wanted)
     np.testing.assert_array_equal(found, wanted)
     fires, plain = np.zeros((2, rows, count), dtype=bool)
     loops.fired(tables, 3, levels, needed, fires)
     with np.errstate(over="ignore"):
         _fired(tables, 3, levels, needed, plain)
     np.testing.assert_array_equal(fires, plain)
-    np.testing.assert_allclose(probe @ fires, found, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(probes @ fires, found, rtol=0, atol=1e-12)
     outputs, wanted = np.zeros((2, rows))
     loops.outputs(tables, 5, levels, int(needed[2]), -1.0, outputs)
     with np.errstate(over="ignore"):
@@ -57,7 +57,8 @@ def test_tables_of_matches(encoder: str, monkeypatch: pytest.MonkeyPatch) -> Non
     rows = np.arange(len(x))
     sums = [compiled.part(slice(k, k + 1)).sums_at(rows[:, None])[:, 0] for k in range(37)]
     np.testing.assert_array_equal(np.transpose(sums), fitted.encode(x, np.int64) @ weights.T)
-    tables = [table.copy() for table in compiled.tables]
+    # Beyond the candidates their columns are of any content.
+    tables = [table[:, :37].copy() for table in compiled.tables]
     monkeypatch.setattr("scm_train._compiled.loops", None)
     for found, wanted in zip(tables, inputs.tables(weights).tables, strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -72,8 +73,8 @@ def test_sums_over_the_rows_that_fire(features: int, bits: int) -> None:
     batch = Draws(CandidateDraw(), rng)(inputs, len(x), 21)
     limits = rng.integers(-bits, bits, 21)
     # Halves of whole numbers have exact sums in any order.
-    probes = 0.5 * rng.integers(-9, 9, (2, 1000)).astype(np.float32)
-    chunk = slice(300, 1300)
+    probes = 0.5 * rng.integers(-9, 9, (2, 997))
+    chunk = slice(300, 1297)
     found = batch.tables.dots(limits)(chunk, probes)
     np.testing.assert_array_equal(found, probes @ batch.tables.fires(limits)(chunk))
 

@@ -63,6 +63,7 @@ def assert_same(one, other) -> None:
     for name in ("readout", "linear", "intercept"):
         assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-7, atol=1e-9)
     assert one.history_.stops == other.history_.stops
+    assert one.history_.removed == other.history_.removed
     assert_allclose(one.history_.train_rmse, other.history_.train_rmse, rtol=1e-9)
     assert_allclose(one.history_.validation_rmse, other.history_.validation_rmse, rtol=1e-9)
     assert_allclose(list(a.info["scores"].values()), list(b.info["scores"].values()), rtol=1e-9)
@@ -80,6 +81,8 @@ CASES = {
     "mechanism as a table": {"mechanism": Table(physics, inputs=(0, 3), points=9)},
     "mechanism as a polynomial": {"mechanism": Polynomial(function=physics, degree=2)},
     "some rows for the nodes": {"search_rows": 400, "layers": 2, "activation": ["sign", "step"]},
+    "removal": {"removal": 1.0, "layers": 2, "activation": ["sign", "step"]},
+    "removal without validation": {"removal": 0.5, "ridge": 0.0, "layers": 1},
     "no rows for validation": {"ridge": 0.0, "search_rows": 300, "input_bits": 6},
 }
 
@@ -201,10 +204,6 @@ def test_what_cannot_be_done_is_told(client, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "elsewhere", sys.modules["tests.train.machines"])
     with pytest.raises(ParameterError, match="mechanism must be a function that the workers can"):
         SCMRegressor(mechanism=physics).fit(rows, targets)
-    with pytest.raises(
-        ParameterError, match=r"removal must be 0 where rows are distributed, not 0\.5"
-    ):
-        SCMRegressor(max_nodes=5, removal=0.5).fit(rows, targets)
     with pytest.raises(DataError, match="targets must be a Dask array as the inputs are"):
         SCMRegressor().fit(rows, y)
     with pytest.raises(DataError, match="must have as many rows"):

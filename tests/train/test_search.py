@@ -173,3 +173,23 @@ def test_finds_nothing_where_nothing_can_pass() -> None:
     assert search.find(inputs, "sigmoid", Readout(noise, SERIAL), 20) is None
     assert search.history.seconds["candidate_search"] > 0
     assert search.history.seconds["inequality"] > 0
+
+
+def test_draws_that_were_scored_too_early_come_again() -> None:
+    """A node that takes several draws lets the next one score as many at once."""
+    inputs, targets = problem("thermometer:15")
+    noise = np.random.default_rng(9).standard_normal((ROWS, 1))
+    settings = SearchSettings((1.0,), (0.98, 0.999, 0.9999, 0.99999))
+    draw = CandidateDraw()
+    search = Search(settings, draw, np.random.default_rng(9), SERIAL, History())
+    rng = np.random.default_rng(9)
+    taken = []
+    for aim in (noise, targets[:, :1], noise, targets[:, 1:], targets[:, :1]):
+        readout = Readout(aim, SERIAL)
+        node, _, r, _ = reference(inputs, "sign", readout, draw, settings, rng, 20)
+        found = search.find(inputs, "sign", readout, 20)
+        np.testing.assert_array_equal(found.node.weights, node.weights)
+        assert found.r == r
+        taken.append(r)
+    # Two draws for noise, and the first of two for what follows.
+    assert taken[:2] == [0.999, 0.98]
