@@ -50,9 +50,10 @@ READY: Parameters = {
     "removal": 1.0,
 }
 #: R-DB7 and R-DB8 are functions of one input, or sums of such, with detail finer than 31 levels;
-#: where there are many rows, some of them find the nodes.
+#: R-DB7, of 1,000 rows without noise, wants thresholds halfway between rows. Where there are many
+#: rows, some of them find the nodes.
 READY_FOR: Mapping[str, Parameters] = {
-    "tyukin": {"inputs_per_node": 1, "encoder": "thermometer:1023", "candidates": 100},
+    "tyukin": {"inputs_per_node": 1, "encoder": "none", "bias_range": "middle", "candidates": 100},
     "rastrigin": {"inputs_per_node": 1, "encoder": "thermometer:255", "search_rows": 10_000},
     "rolling_force": {"search_rows": 5000},
     "emps_servo": {"search_rows": 5000},
