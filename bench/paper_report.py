@@ -13,6 +13,7 @@ from rich.console import Console
 
 from bench.paper_cases import READY_LABEL, Section
 from bench.paper_journal import Journal
+from bench.paper_kept import earlier, merged
 from bench.paper_tables import Row, better, markdown, rankings, rich_table, rows_of, worse
 
 __all__ = ["show", "write"]
@@ -85,9 +86,17 @@ def show(chosen: Sequence[Section], journal: Journal, console: Console) -> None:
             console.print(rich_table(section, rows))
 
 
-def write(chosen: Sequence[Section], journal: Journal, missing: Sequence[str], path: Path) -> None:
-    """Leave `path` with the endings .md and .json."""
-    found = [(section, rows) for section in chosen if (rows := rows_of(section, journal))]
+def write(
+    chosen: Sequence[Section],
+    journal: Journal,
+    missing: Sequence[str],
+    path: Path,
+    keep: bool = False,
+) -> None:
+    """Leave `path` with the endings .md and .json; `keep` what is there and was not made again."""
+    kept = earlier(path.with_suffix(".json")) if keep else {}
+    tables = ((s, merged(s, rows_of(s, journal), kept.get(s.name, []))) for s in chosen)
+    found = [(section, rows) for section, rows in tables if rows]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".md").write_text(_text(found, missing))
     path.with_suffix(".json").write_text(json.dumps(_facts(found, missing), indent=1) + "\n")
