@@ -320,6 +320,25 @@ def test_a_run_of_some_lines_keeps_the_others(tmp_path, monkeypatch):
     assert learners == {("--keep",): ["IRVFL", "DIRVFL-I"], (): ["DIRVFL-I"]}
 
 
+def test_a_sign_machine_stands_beside_the_papers_on_the_same_splits(tmp_path):
+    published = Published(0.0, 0.15, 0.01)
+    lines = [
+        Line("tyukin", "SCM, sign", job(parameters={"encoder": "none"}), published),
+        Line("tyukin", "SCM", job(protocol="paper"), published),
+        Line("tyukin", "SCM", job(), published),
+        Line("concrete", "SCM", job(dataset="concrete"), published),
+    ]
+    journal = Journal(tmp_path / "j.jsonl")
+    for line, score in zip(lines, (0.2, 0.3, 0.4, 0.5), strict=True):
+        journal.add(line.job, 0, found(score))
+    write([Section("x", "X", tuple(lines), True)], journal, [], tmp_path / "paper")
+    told = "- tyukin: 0.20000 against 0.15000 (1 trial), not better; the paper's SCM here: 0.30000"
+    assert f"{told} under `paper`, 0.40000 under `clean`\n" in (tmp_path / "paper.md").read_text()
+    journal.add(lines[0].job, 1, found(0.2))
+    write([Section("x", "X", tuple(lines), True)], journal, [], tmp_path / "paper")
+    assert "the paper's SCM here" not in (tmp_path / "paper.md").read_text()
+
+
 def test_what_is_worse_is_said_and_the_order_told(tmp_path):
     section = section_of(*ALGORITHMS)
     journal = Journal(tmp_path / "j.jsonl")
