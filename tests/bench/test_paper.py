@@ -294,17 +294,18 @@ def test_earlier_lines_are_kept_where_a_run_has_fewer_trials(tmp_path):
             first.add(line.job, trial, found(score))
     write([section], first, [], tmp_path / "paper")
     then.add(section.lines[0].job, 0, found(0.9))
-    then.add(section.lines[1].job, 0, found(0.5))
+    for trial, score in enumerate((0.5, 0.7, 0.9)):
+        then.add(section.lines[1].job, trial, found(score))
     again = [replace(line, job=replace(line.job, parameters=TINY)) for line in section.lines[2:]]
     section = replace(section, lines=(*section.lines[:2], *again))
     write([section], then, [], tmp_path / "paper", keep=True)
     rows = json.loads((tmp_path / "paper.json").read_text())["tables"]["x"]
     # IRVFL has other parameters now.
-    assert [(row["learner"], row["trials"]) for row in rows] == [("SCM", 2), ("SCN", 1)]
-    assert [row["test"]["mean"] for row in rows] == [pytest.approx(0.15), 0.5]
+    assert [(row["learner"], row["trials"]) for row in rows] == [("SCM", 2), ("SCN", 2)]
+    assert [row["test"]["mean"] for row in rows] == pytest.approx([0.15, 0.6])
     write([section], then, [], tmp_path / "paper")
     rows = json.loads((tmp_path / "paper.json").read_text())["tables"]["x"]
-    assert [row["test"]["mean"] for row in rows] == [0.9, 0.5]
+    assert [row["test"]["mean"] for row in rows] == pytest.approx([0.9, 0.7])
 
 
 def test_a_run_of_some_lines_keeps_the_others(tmp_path, monkeypatch):
