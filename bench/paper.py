@@ -3,8 +3,9 @@
     python -m bench.paper [--trials N] [--tables ...] [--datasets ...] [--algorithms ...] [--quick]
 
 A finished trial is kept in a journal at once, and a repeated run does only what is missing there.
-Tables go to the terminal, and as Markdown and JSON to bench/results/. CatBoost is left out where
-the extra `bench` is not installed; data sets that are not at hand are named and left out.
+Tables go to the terminal, and as Markdown and JSON to bench/results/. With --keep the lines that
+are there stay, unless the journal has as many trials of them. CatBoost is left out where the extra
+`bench` is not installed; data sets that are not at hand are named and left out.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         todo = pending(chosen, journal, options.trials)
         run(todo, journal, options.jobs, until, console)
     show(chosen, journal, console)
+    if options.keep:
+        chosen, missing = at_hand(SECTIONS)
     stem = "paper_quick" if options.quick else "paper"
-    write(chosen, journal, missing, options.out / stem)
+    write(chosen, journal, missing, options.out / stem, options.keep)
 
 
 def select(all_sections: Sequence[Section], options: argparse.Namespace) -> list[Section]:
@@ -192,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, help="begin no trial after so many")
     parser.add_argument("--quick", action="store_true", help="ten minutes on two cores")
     parser.add_argument("--show", action="store_true", help="run nothing, show what is there")
+    parser.add_argument("--keep", action="store_true", help="keep the other lines of the results")
     parser.add_argument("--journal", type=Path, default=CACHE / "paper.jsonl")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     return parser

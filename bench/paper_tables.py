@@ -34,11 +34,12 @@ COLUMNS = {
 TEXT = ("data set", "learner", "protocol")
 
 
-def rows_of(section: Section, journal: Journal) -> list[Row]:
+def rows_of(section: Section, journal: Journal, most: Mapping[str, int] | None = None) -> list[Row]:
     """One row for every line of a table with a finished trial.
 
-    Lines on the same data set are compared on the same splits: on the trials that all of them have.
-    A line with a single trial stands by itself, so that others need not do with one.
+    Lines on the same data set are compared on the same splits: on the trials that all of them have,
+    by data set at `most` so many of the first. A line with a single trial stands by itself, so that
+    others need not do with one.
     """
     done = [(line, found) for line in section.lines if (found := journal.trials(line.job))]
     shared: dict[str, set[int]] = {}
@@ -48,6 +49,8 @@ def rows_of(section: Section, journal: Journal) -> list[Row]:
     rows = []
     for line, found in done:
         common = shared.get(line.dataset) if len(found) > 1 else set(found)
+        if most is not None and line.dataset in most:
+            common = {trial for trial in common or () if trial < most[line.dataset]}
         if common:
             rows.append(_row(line, [found[trial] for trial in sorted(common)]))
     return rows

@@ -81,8 +81,10 @@ class Learner(BaseEstimator):
     sign_pattern : "free", "monotone" or float
         Whether a feature's coded bits have a sign each or one in common; or the share of candidates
         for which they have one in common.
-    bias_range : "auto", "data", "paper" or (low, high)
-        Range of the bias draw; see :class:`scm_train.draw.CandidateDraw`.
+    bias_range : "auto", "data", "middle", "paper" or (low, high)
+        Range of the bias draw; see :class:`scm_train.draw.CandidateDraw`. With ``"middle"`` a sign
+        or step node that joins has its threshold moved halfway between the training rows' sums
+        next to it, which pays where inputs are finer than the rows are dense.
     stop_step, stop_tolerance : int, float
         Early stopping, L_step and tau, of SCM and DIRVFL2.
     alpha : float

@@ -102,6 +102,7 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
         ridge=ridge if ridge == "auto" else float(ridge),
         refit=refit,
         removal=float(p["removal"]),
+        centred=isinstance(p["bias_range"], str) and p["bias_range"] == "middle",
     )
 
 

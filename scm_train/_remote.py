@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scm_train._cluster import Cluster
+from scm_train._margin import centred_bias, joined
 from scm_train._moments import Moments, best
 from scm_train._rest import upper
 from scm_train._shards import Floats, Node
@@ -214,6 +215,13 @@ class RemoteGrowth(_Growth):
         self.validation = _RemoteSide(cluster, 1, cluster.held, inputs) if cluster.held else None
         self.readout = _RemoteReadout(cluster, energies)
         self._nodes = []
+
+    def _centred(self, found: Configuration, activation: str) -> Configuration:
+        travels: Any = found.h
+        gap = joined(self.cluster.ask("gap", travels))
+        biases = np.array([centred_bias(float(travels.biases[0]), gap, activation)])
+        node = replace(found.node, biases=biases)
+        return replace(found, node=node, h=replace(travels, biases=biases))
 
     def _validation_outputs(self, *_: object) -> None:
         """The shards see to those."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train._margin import Gap, gap_of, joined
 from scm_train._mechanism import Mechanism, NoMechanism
 from scm_train._rest import PIECE, upper
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
@@ -202,6 +203,14 @@ class Shard:
             if nodes:
                 inside += side.matrix(rows) @ h.T
         return inner, norm, inside
+
+    def gap(self, node: Node) -> Gap:
+        """The gap of the next node between its sums on the training rows."""
+        side = self.sides[0]
+        sums = side.inputs.sums(node.weights, np.zeros(1), np.float64)
+        bias = float(node.biases[0])
+        chunks = row_chunks(len(side), CHUNK)
+        return joined(gap_of(sums(rows)[:, 0], bias, node.activation) for rows in chunks)
 
     def propose(self, node: Node) -> tuple[Floats, float]:
         """Evaluate the next node on all rows; ``Q^T h`` and ``<h, h>`` of the training rows."""

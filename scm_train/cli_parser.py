@@ -136,7 +136,7 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
         type=number_or(float, free="free", monotone="monotone"),
         help="free, monotone, or the share of monotone ones",
     )
-    add("--bias-range", type=bias_range, help="auto, data, paper, or low,high")
+    add("--bias-range", type=bias_range, help="auto, data, middle, paper, or low,high")
     add("--criterion", type=one_of("paper", "exact"), help="what candidates are scored by")
     add("--lambdas", type=numbers, help="scales of the weights, in the order they are tried")
     add("--r", type=numbers, dest="r_values", help="increasing sequence r of the inequality")

@@ -66,7 +66,8 @@ class CandidateDraw:
     their shares. ``sign_pattern`` is ``"free"``, ``"monotone"`` (one sign for all inputs of a
     group) or the share of monotone candidates. ``bias_range`` is a pair, ``"paper"`` for [-1, 1],
     ``"data"`` for a bias that puts the candidate's threshold next to its own sum on a random row,
-    or ``"auto"``: the data's where the inputs are bits, elsewhere the paper's.
+    ``"middle"`` for the same draw, of which the engine moves the threshold of a node that joins, or
+    ``"auto"``: the data's where the inputs are bits, elsewhere the paper's.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class CandidateDraw:
         self._sizes, self._shares = _mixture(inputs_per_node)
         self._monotone = _monotone_share(sign_pattern)
         self._range = _bias_interval(bias_range)
-        self._by_data = isinstance(bias_range, str) and bias_range == "data"
+        self._by_data = isinstance(bias_range, str) and bias_range in ("data", "middle")
 
     def __call__(
         self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
@@ -233,11 +234,11 @@ def _monotone_share(sign_pattern: SignPattern) -> float:
 def _bias_interval(bias_range: BiasRange) -> tuple[float, float] | None:
     """The interval of the bias draw, None for the data's own."""
     if isinstance(bias_range, str):
-        if bias_range in ("auto", "data", "paper"):
+        if bias_range in ("auto", "data", "middle", "paper"):
             return (-1.0, 1.0) if bias_range == "paper" else None
     elif np.shape(bias_range) == (2,) and -np.inf < bias_range[0] < bias_range[1] < np.inf:
         return float(bias_range[0]), float(bias_range[1])
     raise ParameterError(
-        "bias_range must be 'auto', 'data', 'paper' or a pair (low, high) with low < high, "
-        f"not {bias_range!r}"
+        "bias_range must be 'auto', 'data', 'middle', 'paper' or a pair (low, high) with "
+        f"low < high, not {bias_range!r}"
     )

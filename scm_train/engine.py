@@ -7,13 +7,15 @@ rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train._margin import centred_bias, node_gap
 from scm_train._removal import without_least_useful
 from scm_train._rest import RestOfRows, stacked
+from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.chunks import ChunkMap
 from scm_train.draw import CandidateDraw, Candidates
 from scm_train.history import History
@@ -23,7 +25,7 @@ from scm_train.machine import Layer
 from scm_train.nodes import NodeStore
 from scm_train.progress import Report
 from scm_train.readout import Readout, Shadow, ridge_path, ridge_solution
-from scm_train.search import Search, SearchSettings, node_outputs
+from scm_train.search import Configuration, Search, SearchSettings, node_outputs
 
 __all__ = ["Fitted", "Part", "Settings", "grow", "train"]
 
@@ -44,6 +46,7 @@ class Settings:
     ``tolerance`` is a training RMSE. ``early_stopping`` needs validation rows, as does a ``ridge``
     of ``"auto"``. With ``refit`` the final readout is solved on training and validation rows
     together. A layer grows to ``1 + removal`` times its nodes, and loses those that pay least.
+    ``centred`` thresholds of sign and step nodes are halfway between the rows' sums next to them.
     """
 
     max_nodes: tuple[int | None, ...]
@@ -59,6 +62,7 @@ class Settings:
     ridge: float | str = 0.0
     refit: bool = False
     removal: float = 0.0
+    centred: bool = False
 
     def grown(self, number: int) -> int | None:
         """Nodes to which a layer grows; None for no limit."""
@@ -211,6 +215,8 @@ class _Growth:
         )
         if found is None:
             return False
+        if self.settings.centred and activation in HARDWARE_ACTIVATIONS:
+            found = self._centred(found, activation)
         with self.history.phase("readout_update"):
             shadow_h = self._validation_outputs(found.node, found.lambda_, activation)
             self.readout.add(found.h, shadow_h)
@@ -220,6 +226,13 @@ class _Growth:
         self.history.add_node(number + 1, found.lambda_, found.r, train_rmse, validation_rmse)
         self._report(len(self.readout), number + 1, train_rmse, validation_rmse)
         return True
+
+    def _centred(self, found: Configuration, activation: str) -> Configuration:
+        """The node with its threshold in the middle of its gap; the training rows see the same."""
+        node, side = found.node, self.side
+        gap = node_gap(node, side.inputs, activation, side.count, self._map)
+        bias = centred_bias(float(node.biases[0]), gap, activation)
+        return replace(found, node=replace(node, biases=np.array([bias])))
 
     def _validation_outputs(
         self, node: Candidates, lambda_: float, activation: str

@@ -8,6 +8,7 @@ apart, often eight or fewer, and the node is a table of two class numbers.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from scm_hw.ir import AtLeast, Concat, Op, Program, Ref, Sum, Table
@@ -95,7 +96,7 @@ def _two_tables(build: Rewriter, a: _Term, b: _Term, bound: int, name: str) -> R
 def _classes(mine: tuple[int, ...], other: tuple[int, ...], bound: int) -> tuple[int, ...]:
     """A number for each of my values, equal where no value of the other tells them apart."""
     distinct = sorted(set(other))
-    reached = [sum(value + y >= bound for y in distinct) for value in mine]
+    reached = [len(distinct) - bisect_left(distinct, bound - value) for value in mine]
     rank = {count: number for number, count in enumerate(sorted(set(reached)))}
     return tuple(rank[count] for count in reached)
 

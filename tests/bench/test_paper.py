@@ -286,6 +286,60 @@ def test_tables_show_what_the_journal_says(tmp_path):
     assert line == f"{expected} 0.10000 ± 0.07071 | 4 | 7 | 3 | 1.0 |"
 
 
+def test_earlier_lines_are_kept_where_a_run_has_fewer_trials(tmp_path):
+    section = section_of("SCM", "SCN", "IRVFL")
+    first, then = (Journal(tmp_path / name) for name in ("first", "then"))
+    for line, scores in zip(section.lines, ((0.1, 0.2), (0.3,), (0.4,)), strict=True):
+        for trial, score in enumerate(scores):
+            first.add(line.job, trial, found(score))
+    write([section], first, [], tmp_path / "paper")
+    then.add(section.lines[0].job, 0, found(0.9))
+    for trial, score in enumerate((0.5, 0.7, 0.9)):
+        then.add(section.lines[1].job, trial, found(score))
+    again = [replace(line, job=replace(line.job, parameters=TINY)) for line in section.lines[2:]]
+    section = replace(section, lines=(*section.lines[:2], *again))
+    write([section], then, [], tmp_path / "paper", keep=True)
+    rows = json.loads((tmp_path / "paper.json").read_text())["tables"]["x"]
+    # IRVFL has other parameters now.
+    assert [(row["learner"], row["trials"]) for row in rows] == [("SCM", 2), ("SCN", 2)]
+    assert [row["test"]["mean"] for row in rows] == pytest.approx([0.15, 0.6])
+    write([section], then, [], tmp_path / "paper")
+    rows = json.loads((tmp_path / "paper.json").read_text())["tables"]["x"]
+    assert [row["test"]["mean"] for row in rows] == pytest.approx([0.9, 0.7])
+
+
+def test_a_run_of_some_lines_keeps_the_others(tmp_path, monkeypatch):
+    # All tables are gone through, but not all their data sets need be here.
+    monkeypatch.setattr(paper, "_why_missing", lambda name: None)
+    run_main(tmp_path, "--trials", "1")
+    (tmp_path / "j.jsonl").unlink()
+    more = ["--algorithms", "DIRVFL-I", "--trials", "1"]
+    learners = {
+        keep: [row["learner"] for row in run_main(tmp_path, *more, *keep)["tables"]["regression"]]
+        for keep in (("--keep",), ())
+    }
+    assert learners == {("--keep",): ["IRVFL", "DIRVFL-I"], (): ["DIRVFL-I"]}
+
+
+def test_a_sign_machine_stands_beside_the_papers_on_the_same_splits(tmp_path):
+    published = Published(0.0, 0.15, 0.01)
+    lines = [
+        Line("tyukin", "SCM, sign", job(parameters={"encoder": "none"}), published),
+        Line("tyukin", "SCM", job(protocol="paper"), published),
+        Line("tyukin", "SCM", job(), published),
+        Line("concrete", "SCM", job(dataset="concrete"), published),
+    ]
+    journal = Journal(tmp_path / "j.jsonl")
+    for line, score in zip(lines, (0.2, 0.3, 0.4, 0.5), strict=True):
+        journal.add(line.job, 0, found(score))
+    write([Section("x", "X", tuple(lines), True)], journal, [], tmp_path / "paper")
+    told = "- tyukin: 0.20000 against 0.15000 (1 trial), not better; the paper's SCM here: 0.30000"
+    assert f"{told} under `paper`, 0.40000 under `clean`\n" in (tmp_path / "paper.md").read_text()
+    journal.add(lines[0].job, 1, found(0.2))
+    write([Section("x", "X", tuple(lines), True)], journal, [], tmp_path / "paper")
+    assert "the paper's SCM here" not in (tmp_path / "paper.md").read_text()
+
+
 def test_what_is_worse_is_said_and_the_order_told(tmp_path):
     section = section_of(*ALGORITHMS)
     journal = Journal(tmp_path / "j.jsonl")

@@ -75,6 +75,7 @@ CASES = {
     "early stopping": {"stop_step": 2, "stop_tolerance": 0.05, "max_nodes": 30, "layers": 2},
     "all inputs": {"inputs_per_node": None, "sign_pattern": "free", "encoder": "binary:5"},
     "quantiles": {"encoder": "thermometer:7:quantile"},
+    "thresholds in the middle": {"bias_range": "middle", "encoder": "none", "layers": 2},
     "sigmoid": {"activation": "sigmoid", "encoder": "none"},
     "paper's criterion": {"criterion": "paper", "ridge": 0.0},
     "mechanism outside": {"mechanism": physics},

@@ -120,8 +120,8 @@ def test_pick_is_one_candidate() -> None:
         ({"inputs_per_node": {2: -1}}, "inputs_per_node must be None, a positive whole number"),
         ({"sign_pattern": "wild"}, "sign_pattern must be 'free', 'monotone' or the share"),
         ({"sign_pattern": 1.5}, "sign_pattern must be 'free', 'monotone' or the share"),
-        ({"bias_range": (1, 1)}, "bias_range must be 'auto', 'data', 'paper' or a pair"),
-        ({"bias_range": "wide"}, "bias_range must be 'auto', 'data', 'paper' or a pair"),
+        ({"bias_range": (1, 1)}, "bias_range must be 'auto', 'data', 'middle', 'paper' or a pair"),
+        ({"bias_range": "wide"}, "bias_range must be 'auto', 'data', 'middle', 'paper' or a pair"),
     ],
 )
 def test_refuses(parameters, message: str) -> None:
