@@ -57,6 +57,7 @@ class _LevelTables:
         self.source = _sources(program)
         self.levels = self._find_levels()
         self.bits = self._bit_values()
+        self.built: dict[Ref, Ref] = {}
 
     def run(self) -> Program:
         return rewrite(self.program, self._visit)
@@ -71,13 +72,20 @@ class _LevelTables:
             table = np.sum(shares, axis=0)
             constant += int(table.min())
             source = self.program.ops[code]
-            index = self.levels[code].build(build, build.new[code], source.name)
+            index = self._level_of(build, code)
             contents = [int(v) for v in table - table.min()]
             # Addresses beyond the last level never occur.
             contents += contents[-1:] * (build.ranges[index].high + 1 - len(contents))
             name = f"{op.name}.{source.name}"
             terms.append((build.table(index, tuple(contents), name=name), 1))
         return build.sum(terms, constant, name=op.name) if groups else None
+
+    def _level_of(self, build: Rewriter, code: Ref) -> Ref:
+        """The level of an input, built once for all sums."""
+        if code not in self.built:
+            name = self.program.ops[code].name
+            self.built[code] = self.levels[code].build(build, build.new[code], name)
+        return self.built[code]
 
     def _split(
         self, op: Sum, refs: tuple[Ref, ...]
@@ -156,15 +164,17 @@ class _LevelTables:
 
     def _bit_values(self) -> dict[Ref, np.ndarray]:
         """For every bit of an input with levels, its value at each of them."""
-        values: dict[Ref, np.ndarray] = {}
+        if not self.levels:
+            return {}
+        # A bit depends on one input alone, so all inputs can go through their levels together.
+        count = max(len(level.codes) for level in self.levels.values())
+        rows = np.tile([op.low for op in self.program.input_ops()], (count, 1))
         for code, level in self.levels.items():
-            column = self.program.inputs.index(code)
-            low = [op.low for op in self.program.input_ops()]
-            rows = np.tile(np.array(low, dtype=np.int64), (len(level.codes), 1))
-            rows[:, column] = level.codes
-            mine = [r for r, s in self.source.items() if s == code and r != code]
-            values |= trace(self.program, rows, mine)
-        return values
+            codes = level.codes + level.codes[-1:] * (count - len(level.codes))
+            rows[:, self.program.inputs.index(code)] = codes
+        bits = [ref for ref, code in self.source.items() if code in self.levels and ref != code]
+        values = trace(self.program, rows, bits)
+        return {ref: values[ref][: len(self.levels[self.source[ref]].codes)] for ref in bits}
 
 
 def _sources(program: Program) -> dict[Ref, Ref]:
