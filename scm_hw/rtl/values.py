@@ -20,6 +20,7 @@ from scm_hw.ir import (
     Table,
     Xor,
 )
+from scm_hw.target import LUT_INPUTS
 
 NOTHING = Const(0, 1)
 
@@ -53,7 +54,7 @@ def drive_absorbing(
     entries = [entry & (1 << varying) - 1 for entry in _entries(table, len(index))]
     m.d.comb += [
         plain.eq(left),
-        propagate.eq(plain ^ _choose(index, entries, unsigned(varying))),
+        propagate.eq(plain[:varying] ^ _choose(index, entries, unsigned(varying))),
     ]
     above = Const(table.contents[0] >> varying & (1 << width - varying) - 1, width - varying)
     right = Cat(plain[:varying] ^ propagate, above)
@@ -68,12 +69,23 @@ def _differing_places(contents: tuple[int, ...], width: int) -> int:
 
 
 def _choose(index: Value, entries: Sequence[int], shape: Shape) -> Value:
-    """The entry at the index, by multiplexers: half the text of a `Switch`."""
+    """The entry at the index: a constant of all entries, shifted by the index.
+
+    Nothing else is as short in Verilog, or as quick in simulators and synthesis. Large tables are
+    chosen by multiplexers from small ones, since a shifter as wide as they are would be slow.
+    """
     if all(entry == entries[0] for entry in entries):
         return Const(entries[0], shape)
-    half = len(entries) // 2
-    low, high = (_choose(index[:-1], part, shape) for part in (entries[:half], entries[half:]))
-    return Mux(index[-1], high, low)
+    if len(entries) > 1 << LUT_INPUTS:
+        half = len(entries) // 2
+        low, high = (_choose(index[:-1], part, shape) for part in (entries[:half], entries[half:]))
+        return Mux(index[-1], high, low)
+    step = (shape.width - 1).bit_length()
+    fields = [entry & (1 << shape.width) - 1 for entry in entries]
+    packed = sum(field << (place << step) for place, field in enumerate(fields))
+    table = Const(packed, len(entries) << step)
+    entry = table.bit_select(Cat(Const(0, step), index), shape.width)
+    return entry.as_signed() if shape.signed else entry
 
 
 def _entries(op: Table, index_bits: int) -> tuple[int, ...]:
