@@ -247,9 +247,19 @@ def _sensors(features: int) -> st.SearchStrategy[dict[int, tuple[int, float, flo
     """Bits of a converter, and how far in training ranges it reaches beyond either end."""
     reach = st.sampled_from([-0.25, 0.0, 0.3, 20.0])
     some = st.dictionaries(
-        st.integers(0, features - 1), st.tuples(st.integers(1, 12), reach, reach), max_size=3
+        st.integers(0, features - 1),
+        st.tuples(st.integers(1, 12), reach, reach),
+        min_size=1,
+        max_size=3,
     )
     return st.one_of(st.just({}), some)
+
+
+def _beyond_the_ranges(arrays: Arrays, rng: Random) -> None:
+    """Every other row far enough outside for a sensor to tell."""
+    low, span = arrays["input_min"], arrays["input_max"] - arrays["input_min"]
+    some = arrays["eval_inputs"][::2]
+    arrays["eval_inputs"][::2] = low + span * rng.uniform(-1, 2, some.shape)
 
 
 def odd_arrays(options: dict[str, Any]) -> Arrays:
@@ -257,6 +267,7 @@ def odd_arrays(options: dict[str, Any]) -> Arrays:
     units = ("odd", "sensors", "output_units")
     arrays = model_arrays(**{k: v for k, v in options.items() if k not in units})
     rng = np.random.default_rng(options["seed"])
+    _beyond_the_ranges(arrays, rng)
     for name in options["odd"]:
         ODD[name](arrays, rng)
     return arrays
