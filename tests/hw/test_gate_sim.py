@@ -85,7 +85,7 @@ def test_a_fuzzy_system_sampled_as_a_table(tmp_path: Path, monkeypatch: pytest.M
 LUT = re.compile(
     r"LUT\d #\(\s*\.INIT\((\d+)'([hd])([0-9a-f]+)\)\s*\) \S+ \([^;]*?\.O\((.*?)\)\s*\);"
 )
-RESULT = re.compile(r"\.D\((.*?)\),\s*\.Q\(out_(?:data\[\d+\]|data|valid)\)")
+RESULT = re.compile(r"\.D\((.*?)\),\s*\.Q\(out_data(?:\[\d+\])?\)")
 
 
 def inverted(netlist: Path) -> None:
