@@ -23,7 +23,7 @@ def model_arrays(
     layers: tuple[int, ...] = (5,),
     activation: str | tuple[str, ...] = "sign",
     encoder: str = "thermometer",
-    bits: int = 7,
+    bits: int | tuple[int, ...] = 7,
     spacing: str = "uniform",
     input_bits: int = 8,
     inputs_per_node: int | None = None,
@@ -43,7 +43,8 @@ def model_arrays(
     arrays["target_max"] = arrays["target_min"] + rng.uniform(0.5, 2, outputs)
     if task == "classification":
         arrays["target_min"], arrays["target_max"] = np.zeros(outputs), np.ones(outputs)
-    widths = _encoder_arrays(arrays, rng, features, encoder, bits, spacing, input_bits)
+    each = (bits,) * features if isinstance(bits, int) else bits
+    widths = _encoder_arrays(arrays, rng, encoder, each, spacing, input_bits)
     _layer_arrays(arrays, rng, layers, activations, widths, inputs_per_node, encoder)
     nodes = sum(layers)
     arrays["readout"] = rng.normal(0, 0.1, (nodes, outputs))
@@ -114,25 +115,22 @@ def write_model(path: Path, arrays: dict[str, np.ndarray]) -> Path:
 def _encoder_arrays(
     arrays: dict[str, np.ndarray],
     rng: np.random.Generator,
-    features: int,
     encoder: str,
-    bits: int,
+    bits: tuple[int, ...],
     spacing: str,
     input_bits: int,
 ) -> list[int]:
     if encoder == "none":
-        return [1] * features
-    arrays["encoder_bits"] = np.full(features, bits, dtype=np.int32)
+        return [1] * len(bits)
+    arrays["encoder_bits"] = np.array(bits, dtype=np.int32)
     if encoder == "thermometer":
         top = 1 << input_bits
         if spacing == "uniform":
-            one = [np.arange(1, bits + 1) * top // (bits + 1)] * features
+            parts = [np.arange(1, count + 1) * top // (count + 1) for count in bits]
         else:
-            one = [
-                np.sort(rng.choice(np.arange(1, top), bits, replace=False)) for _ in range(features)
-            ]
-        arrays["thresholds"] = np.concatenate(one).astype(np.int64)
-    return [bits] * features
+            parts = [np.sort(1 + rng.choice(top - 1, count, replace=False)) for count in bits]
+        arrays["thresholds"] = np.concatenate(parts).astype(np.int64)
+    return list(bits)
 
 
 def _layer_arrays(
@@ -180,7 +178,7 @@ def _mechanism_arrays(
         arrays["mechanism_exponents"] = exponents
         arrays["mechanism_coefficients"] = rng.normal(0, 0.3, (4, outputs))
     elif kind == "table":
-        sides = [5, 3, 9][: min(features, 3)]
+        sides = [min(side, (1 << input_bits) + 1) for side in (5, 3, 9)][: min(features, 3)]
         arrays["mechanism_inputs"] = rng.permutation(features)[: len(sides)].astype(np.int32)
         arrays["mechanism_grid"] = rng.normal(0, 0.3, (*sides, outputs))
     elif kind == "external":

@@ -8,6 +8,7 @@ the model as ever, so no step of it is spent on units.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -234,7 +235,9 @@ def _polynomial(mechanism: Mechanism, scale: Floats, offset: Floats) -> Mechanis
     return replace(
         mechanism,
         exponents=np.array(list(total), dtype=np.uint8).reshape(len(total), len(scale)),
-        coefficients=np.array(list(total.values())).reshape(len(total), -1),
+        coefficients=np.array(list(total.values())).reshape(
+            len(total), mechanism.coefficients.shape[1]
+        ),
     )
 
 
@@ -294,7 +297,8 @@ def in_target_units(model: Model) -> Model:
             "output units must be left out for a classifier, whose output is the index of a class"
         )
     span = model.target_max - model.target_min
-    unit = 2.0 ** np.ceil(np.log2(span))
+    # The widest range has no power of two above it.
+    unit = 2.0 ** np.minimum(np.ceil(np.log2(span)), sys.float_info.max_exp - 1)
     factor = span / unit
     mechanism = model.mechanism
     # An external P0 comes in the target's units, its lower end included.

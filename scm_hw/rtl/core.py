@@ -189,7 +189,9 @@ class _Datapath:
             widths = [self.core.ranges[ref].width for ref in tables]
             address = self.at(index, cycle - 1)
             words = [_row(self.program, tables, widths, a) for a in range(1 << len(address))]
-            memory = Memory(shape=sum(widths), depth=len(words), init=words)
+            # Small ones too: their LUTs were not counted on.
+            style = {"rom_style": "block"}
+            memory = Memory(shape=sum(widths), depth=len(words), init=words, attrs=style)
             self.m.submodules[f"levels_{index}"] = memory
             port = memory.read_port()
             self.m.d.comb += [port.addr.eq(address), port.en.eq(self.advance)]

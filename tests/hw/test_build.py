@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from scm_hw import boards
 from scm_hw import build as building
 from scm_hw.build import Build, BuildOptions, build, build_name, choose_board, load_design
+from scm_hw.cache import user_cache
 from scm_hw.design import Options
 from scm_hw.errors import ModelFileError, OptionError
 from scm_hw.rows import unpack
@@ -104,8 +106,9 @@ def test_equal_inputs_give_equal_bytes(built: Build, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     elsewhere = {"HOME": str(home), "XDG_CACHE_HOME": "", "TMPDIR": str(home)}
-    # But for Yosys itself, which takes a minute to be compiled.
+    # But for Yosys itself and Verilator's own library, which take a minute to be compiled.
     elsewhere["YOWASP_CACHE_DIR"] = platformdirs.user_cache_dir("YoWASP", appauthor=False)
+    shutil.copytree(user_cache("verilator"), home / ".cache" / "scm-hw" / "verilator")
     others = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"}
     done = run(*arguments, cwd=tmp_path, env=elsewhere | others)
     assert (done.returncode, done.stderr) == (0, "")

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 import pytest
@@ -23,133 +23,9 @@ from scm_hw.design import Options
 from scm_hw.passes import PASSES
 from scm_hw.passes.integer_thresholds import integer_thresholds
 from tests.hw import oracle
+from tests.hw.bad_commands import BAD, QUICK
 from tests.hw.commands import command, contents, run, small_arrays, small_model, write_csv
 from tests.support import meta_array, write_model
-
-QUICK = ("--no-sim", "--no-synth")
-
-
-class Case(NamedTuple):
-    """A command, what it must end with, and the pattern of its only line."""
-
-    arguments: tuple[str, ...]
-    message: str
-    code: int = 2
-    path: str | None = None
-
-
-def build_case(*arguments: str, message: str, model: str = "good.npz") -> Case:
-    return Case(("build", model, *QUICK, *arguments), message)
-
-
-BAD = {
-    "no command": Case((), "the following arguments are required: COMMAND; see .* --help"),
-    "unknown command": Case(("make",), "argument COMMAND: invalid choice: 'make'.*; see .* --help"),
-    "unknown option": build_case("--fast", message="unrecognized arguments: --fast; see .*--help"),
-    "unknown board": build_case(
-        "--board",
-        "arty-a8",
-        message="board must be one of arty-a7, .*, not 'arty-a8'; did you mean 'arty-a7'?",
-    ),
-    "foreign board": build_case(
-        "--board", "max10", message="board must be .*not 'max10'; or name a part with --part"
-    ),
-    "board and part": build_case(
-        "--board",
-        "arty-a7",
-        "--part",
-        "xc7a100tcsg324-1",
-        message="board and part must not both be given; a board has its part",
-    ),
-    "bad part": build_case(
-        "--part", "xc7a99t", message="part must be a 7-series device .*, not 'xc7a99t'; did you"
-    ),
-    "part without package": build_case(
-        "--part", "xc7a35t", message="part must be .*give 'xc7a35t' a package and a speed grade"
-    ),
-    "below a file": build_case(
-        "--out", "file/design", message=r"output folder .*/file/design can't be written \(.*\); cho"
-    ),
-    "output is a file": build_case(
-        "--out", "file", message="output .*/file must be a folder; a file of that name is in the wa"
-    ),
-    "output is the current folder": build_case(
-        "--out", ".", message="output .* must not be the current folder"
-    ),
-    "output holds other files": build_case(
-        "--out", "other", message="output .*/other must be new, empty or an earlier build"
-    ),
-    "bad name": build_case("--name", "a/b", message="name must be letters, .*, not 'a/b'"),
-    "long name": build_case(
-        "--name", "a" * 300, message=r"output folder .* can't be written \(File name too long\)"
-    ),
-    "no frac bits": build_case(
-        "--frac-bits", "0", message=r"frac bits must be in \[1, 28\], not 0"
-    ),
-    "too many frac bits": build_case("--frac-bits", "60", message="frac bits must be in .*not 60"),
-    "frac bits in words": build_case(
-        "--frac-bits", "few", message="argument --frac-bits: invalid int value: 'few'"
-    ),
-    "no tolerance": build_case(
-        "--tolerance", "0", message="tolerance must be above 0 and below 1, not 0.0"
-    ),
-    "nan tolerance": build_case("--tolerance", "nan", message="tolerance must be .*, not nan"),
-    "slow clock": build_case("--clock", "0", message=r"clock must be in \[1, 600\] MHz, not 0"),
-    "nan clock": build_case("--clock", "nan", message="clock must be in .* MHz, not nan"),
-    "fast clock": build_case("--clock", "599", message="clock must be .*not 599"),
-    "unknown simulator": Case(
-        ("build", "good.npz", "--sim", "icarus,xsim"),
-        "simulator must be one of amaranth, icarus, verilator, not 'xsim'",
-    ),
-    "sim in an unknown simulator": Case(
-        ("sim", "good.npz", "--simulator", "xsim"), "argument --simulator: invalid choice: 'xsim'"
-    ),
-    "work folder below a file": Case(
-        ("sim", "good.npz", "--workdir", "file/work"),
-        r"work folder file/work can't be written \(Not a directory\); choose another with --work",
-    ),
-    "unknown pass": Case(
-        ("show", "good.npz", "--after", "magic"), "argument --after: invalid choice: 'magic'"
-    ),
-    "no data": build_case("--data", "none.csv", message="data file none.csv can't be read: "),
-    "missing column": build_case(
-        "--data", "no_target.csv", message="data file .* must have a column 'y0'; it has x0, x1"
-    ),
-    "text in data": build_case(
-        "--data",
-        "text.csv",
-        message="line 3 of text.csv, column 'x1' must be a finite number, not 'high'",
-    ),
-    "no model": build_case(model="none.npz", message="model file none.npz .*"),
-    "model is a folder": build_case(model="other", message="model file other .*"),
-    "truncated model": build_case(model="truncated.npz", message="model file truncated.npz .*"),
-    "newer model": build_case(
-        model="newer.npz",
-        message="model file newer.npz: meta 'version' must be at most 1, not 2; inst",
-    ),
-    "text for a model": build_case(model="text.csv", message="model file text.csv .*"),
-    "tanh model": build_case(model="tanh.npz", message="layer 1 .*tanh"),
-    "small device": build_case(
-        "--part",
-        "xc7s6cpga196-1",
-        "--fold",
-        "none",
-        model="large.npz",
-        message=r"design must fit xc7s6 within 80%, not need [\d,]+ LUT of 3,750 \(\d+%\).*; take",
-    ),
-    "no icarus": Case(
-        ("build", "good.npz", "--no-synth", "--sim", "icarus"),
-        "icarus must have 'iverilog' on the path, .* install the system package 'iverilog'",
-        1,
-        path="other",
-    ),
-    "no compiler for verilator": Case(
-        ("sim", "good.npz", "--simulator", "verilator", "--workdir", "work"),
-        "verilator must have 'perl' on the path, .* install the system package 'perl'",
-        1,
-        path="other",
-    ),
-}
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +38,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     newer = oracle.meta_of(arrays) | {"version": 2}
     write_model(folder / "newer.npz", arrays | {"meta": meta_array(newer)})
     small_model(folder / "tanh.npz", activation="tanh")
-    small_model(folder / "large.npz", features=8, layers=(150,), bits=15, input_bits=8)
+    small_model(folder / "large.npz", features=8, layers=(90,), encoder="none", input_bits=10)
     write_csv(folder / "no_target.csv", ["x0", "x1"], [[1, 2]])
     write_csv(folder / "text.csv", ["x0", "x1", "y0"], [[1, 2, 3], [1, "high", 3]])
     (folder / "file").write_text("not a folder\n")
@@ -203,7 +79,13 @@ def test_what_goes_wrong_is_one_line(
     assert left_behind(at_work, before) == {}
 
 
-@pytest.mark.parametrize("name", BAD)
+# A process of its own for each way to go wrong; `make test-all` has one for every case.
+WAYS = ("no command", "unknown board", "below a file", "no model", "small device", "no icarus")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in WAYS else pytest.mark.long) for n in BAD]
+)
 def test_what_goes_wrong_is_one_line_of_a_process(name: str, workshop: Path) -> None:
     case = BAD[name]
     before = contents(workshop)

@@ -81,13 +81,26 @@ def test_a_fuzzy_system_sampled_as_a_table(tmp_path: Path, monkeypatch: pytest.M
     assert_netlist_is_exact(report)
 
 
+# A table in LUTs, with its size, contents and the net that it drives; a register of the results.
+LUT = re.compile(
+    r"LUT\d #\(\s*\.INIT\((\d+)'([hd])([0-9a-f]+)\)\s*\) \S+ \([^;]*?\.O\((.*?)\)\s*\);"
+)
+RESULT = re.compile(r"\.D\((.*?)\),\s*\.Q\(out_data(?:\[\d+\])?\)")
+
+
 def inverted(netlist: Path) -> None:
-    """The table of the largest LUT, or the first of them."""
+    """The table that feeds a register of the results, which can't be without effect.
+
+    Where carry chains feed them all, the largest there is.
+    """
     text = netlist.read_text()
-    luts = list(re.finditer(r"\.INIT\((\d+)'h([0-9a-f]+)\)", text))
-    found = max((lut for lut in luts if int(lut[1]) > 2), key=lambda lut: int(lut[1]))
-    wrong = int(found[2], 16) ^ ((1 << int(found[1])) - 1)
-    netlist.write_text(f"{text[: found.start()]}.INIT({found[1]}'h{wrong:x}){text[found.end() :]}")
+    results = set(RESULT.findall(text))
+    luts = list(LUT.finditer(text))
+    last = [lut for lut in luts if lut[4] in results]
+    found = last[0] if last else max(luts, key=lambda lut: int(lut[1]))
+    contents = int(found[3], 16 if found[2] == "h" else 10)
+    wrong = f"h{contents ^ ((1 << int(found[1])) - 1):x}"
+    netlist.write_text(f"{text[: found.start(2)]}{wrong}{text[found.end(3) :]}")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from scm_hw.load import (
 )
 from scm_hw.rows import check_rows, hardware_inputs
 from tests.hw import oracle
-from tests.support import exposing_hidden, model_arrays
+from tests.support import exposing_hidden, meta_array, model_arrays
 
 BOARD = boards.get("arty-a7")
 
@@ -304,3 +304,33 @@ def test_a_feature_that_never_changed_in_training(feature: int) -> None:
         integers[:, feature] = 0
         same = interpret(lower(model, quantise(model, 12)), integers)
         np.testing.assert_allclose(found, same / 2.0 ** quantise(model, 12).grid_bits, atol=2e-3)
+
+
+@pytest.mark.parametrize("span", [1.7e308, 1e-300])
+def test_targets_as_wide_and_as_narrow_as_numbers_are(span: float) -> None:
+    """Units without room for the next power of two, and hardly any for the last."""
+    arrays = model_arrays(3, layers=(4,))
+    arrays["target_min"], arrays["target_max"] = np.zeros(1), np.full(1, span)
+    arrays["eval_targets"] = arrays["eval_targets"] * 0
+    model = model_from_arrays(arrays)
+    built = for_hardware(model, {}, output_units=True)
+    rows = random_integers(model)
+    plain, scaled = (quantise(m, 16) for m in (model, built))
+    expected = interpret(lower(model, plain), rows) / 2.0**plain.grid_bits
+    found = interpret(lower(built, scaled), rows) / 2.0**scaled.grid_bits
+    assert np.ptp(expected) > 0.1
+    np.testing.assert_allclose(found * (built.target_max / span), expected, atol=1e-4)
+
+
+def test_a_polynomial_of_no_term() -> None:
+    arrays = model_arrays(3, layers=(4,), mechanism="polynomial", outputs=2)
+    arrays["mechanism_exponents"] = arrays["mechanism_exponents"][:0]
+    arrays["mechanism_coefficients"] = arrays["mechanism_coefficients"][:0]
+    model = model_from_arrays(arrays)
+    built = for_hardware(model, parse_input_formats(sensor_formats(model), model.features))
+    meta = oracle.meta_of(arrays) | {"mechanism": {"kind": "none"}}
+    without = model_from_arrays(arrays | {"meta": meta_array(meta)})
+    same = for_hardware(without, parse_input_formats(sensor_formats(model), model.features))
+    rows = random_integers(built)
+    found, expected = (interpret(lower(m, quantise(m, 8)), rows) for m in (built, same))
+    np.testing.assert_array_equal(found, expected)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scm_hw import boards
@@ -35,6 +35,7 @@ def test_known_clocks(
     assert pll_for(oscillator, clock) == wanted
 
 
+@settings(deadline=None, database=None)
 @given(
     st.sampled_from([12.0, 50.0, 100.0, 125.0, 200.0]),
     st.integers(1 * 16, 600 * 16).map(lambda sixteenths: sixteenths / 16),

@@ -17,6 +17,7 @@ from scm_hw.interp import interpret
 from scm_hw.ir import Program, verify
 from scm_hw.load import (
     Model,
+    check_supported,
     classes_of,
     codes,
     evaluate,
@@ -31,8 +32,20 @@ from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import MODES, lay_out
 from scm_hw.simulate import run_amaranth, run_netlist
+from tests.hw import oracle
 from tests.hw.programs import packed_vectors, rows_for
-from tests.support import model_arrays
+from tests.hw.random_models import (
+    MECHANISMS,
+    UNFIT,
+    drawn_model,
+    model_options,
+    odd_arrays,
+    unfit_arrays,
+)
+from tests.support import exposing_hidden
+
+# A number that overflows on the way is none that hardware was asked for.
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 BOUNDED = settings(
     derandomize=True,
@@ -41,56 +54,52 @@ BOUNDED = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
-MECHANISMS = ("none", "external", "polynomial", "table")
-
-
-@st.composite
-def model_options(
-    draw: st.DrawFn,
-    *,
-    features: int = 6,
-    layers: int = 3,
-    width: int = 6,
-    bits: int = 12,
-    mechanisms: tuple[str, ...] = MECHANISMS,
-) -> dict[str, Any]:
-    """The options of a random model file, any combination that the schema allows.
-
-    At most so many features of so many bits, and layers of so many nodes.
-    """
-    encoder = draw(st.sampled_from(["thermometer", "binary", "gray", "none"]))
-    mechanism = draw(st.sampled_from(mechanisms))
-    # The generator's tables have up to eight cells a side.
-    input_bits = draw(st.integers(3 if mechanism == "table" else 1, bits))
-    most = (1 << input_bits) - 1 if encoder == "thermometer" else input_bits
-    nodes = draw(st.lists(st.integers(1, width), max_size=layers))
-    task = draw(st.sampled_from(["regression", "classification"]))
-    return {
-        "seed": draw(st.integers(0, 2**31)),
-        "features": draw(st.integers(1, features)),
-        "outputs": draw(st.integers(1 if task == "regression" else 2, 4)),
-        "layers": tuple(nodes),
-        "activation": tuple(draw(st.sampled_from(["sign", "step"])) for _ in nodes),
-        "encoder": encoder,
-        "bits": draw(st.integers(1, min(most, 7))),
-        "spacing": draw(st.sampled_from(["uniform", "quantile"])),
-        "input_bits": input_bits,
-        "inputs_per_node": draw(st.sampled_from([None, None, 1, 2])),
-        "linear": draw(st.booleans()),
-        "mechanism": mechanism,
-        "task": task,
-        "rows": 15,
-    }
-
 
 def compiled_program(options: dict[str, Any], frac_bits: int) -> tuple[Model, Program]:
-    """The literal program; the example is dropped if its mechanism is wider than hardware takes."""
-    model = model_from_arrays(model_arrays(**options))
+    """The literal program; the example is dropped where hardware has no room for its numbers."""
     try:
+        model = drawn_model(options)
         fixed = quantise(model, frac_bits)
-    except UnsupportedModelError:
+    except (OptionError, UnsupportedModelError) as refusal:
+        assert "\n" not in str(refusal)
         assume(False)
     return model, lower(model, fixed)
+
+
+@settings(BOUNDED, max_examples=120)
+@given(model_options(), st.integers(0, 2**31))
+def test_nodes_are_those_of_the_file(options: dict[str, Any], seed: int) -> None:
+    """By the words of the schema, in fractions, for random codes and those of the last rows."""
+    assume(options["layers"])
+    arrays = odd_arrays(options)
+    model = model_from_arrays(exposing_hidden(arrays))
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 1 << options["input_bits"], (8, options["features"]))
+    rows = np.vstack([rows, [oracle.code_of(arrays, row) for row in arrays["eval_inputs"][:4]]])
+    np.testing.assert_array_equal(codes(model, arrays["eval_inputs"][:4]), rows[-4:])
+    for row, found in zip(rows, interpret(lower(model, quantise(model, 1)), rows), strict=True):
+        layers = oracle.hidden(arrays, row.tolist())
+        assert found.tolist() == [h for layer in layers for h in layer]
+
+
+@settings(BOUNDED, max_examples=60)
+@given(model_options(), st.sampled_from(UNFIT), st.data())
+def test_what_hardware_can_not_have_is_refused(
+    options: dict[str, Any], fault: str, data: st.DataObject
+) -> None:
+    """In one line, which names the first layer that is at fault, for the first of its reasons."""
+    assume(options["layers"])
+    if fault == "unquantised":
+        options |= {"encoder": "none"}
+        expected = "inputs must be quantised for hardware"
+    layer = data.draw(st.integers(0, len(options["layers"]) - 1))
+    if fault != "unquantised":
+        expected = f"layer {layer + 1} must have "
+        expected += "binary weights" if fault == "real" else "activation sign or step for hardware"
+    model = model_from_arrays(unfit_arrays(options, fault, layer))
+    with pytest.raises(UnsupportedModelError, match=f"^{expected}") as refusal:
+        check_supported(model)
+    assert "\n" not in str(refusal.value)
 
 
 @settings(BOUNDED, max_examples=120)
@@ -127,9 +136,7 @@ def test_passes_and_layouts_keep_the_integers(
     np.testing.assert_array_equal(interpret(layout.program, rows), expected)
 
 
-@settings(BOUNDED, max_examples=10)
-@given(model_options(features=2, layers=2), st.integers(1, 8), st.sampled_from([30.0, 70.0, 140.0]))
-def test_cores_are_their_models(options: dict[str, Any], frac_bits: int, clock: float) -> None:
+def core_failures(options: dict[str, Any], frac_bits: int, clock: float) -> tuple[str, ...]:
     """Values, latency, stalls on both sides and resets in mid-stream, in Amaranth's simulator."""
     _, program = compiled_program(options, frac_bits)
     try:
@@ -139,8 +146,24 @@ def test_cores_are_their_models(options: dict[str, Any], frac_bits: int, clock: 
         layout = lay_out(optimise(program), clock_mhz=30)
     core = ScmCore(layout.program, layout.schedule)
     literal = packed_vectors(program, core.in_widths, core.out_widths, 16)
-    result = run_amaranth(lambda: core, literal, core.latency)
-    assert result.failures == ()
+    return run_amaranth(lambda: core, literal, core.latency).failures
+
+
+SMALL_MODELS = model_options(features=2, layers=2)
+CLOCKS = st.sampled_from([30.0, 70.0, 140.0])
+
+
+@settings(BOUNDED, max_examples=12)
+@given(SMALL_MODELS, st.integers(1, 8), CLOCKS)
+def test_cores_are_their_models(options: dict[str, Any], frac_bits: int, clock: float) -> None:
+    assert core_failures(options, frac_bits, clock) == ()
+
+
+@pytest.mark.long
+@settings(BOUNDED, max_examples=100)
+@given(SMALL_MODELS, st.integers(1, 12), CLOCKS)
+def test_more_cores_are_their_models(options: dict[str, Any], frac_bits: int, clock: float) -> None:
+    assert core_failures(options, frac_bits, clock) == ()
 
 
 def folded_core(model: Model, program: Program, frac_bits: int, fold: str) -> FoldedCore:
@@ -148,11 +171,7 @@ def folded_core(model: Model, program: Program, frac_bits: int, fold: str) -> Fo
     return FoldedCore(FoldPlan(machine, parse_fold(fold, len(model.layers)), 20.0))
 
 
-@settings(BOUNDED, max_examples=8)
-@given(model_options(features=2, layers=2), st.integers(1, 8), st.integers(1, 3), st.integers(1, 4))
-def test_folded_cores_are_their_models(
-    options: dict[str, Any], frac_bits: int, pe: int, simd: int
-) -> None:
+def folded_failures(options: dict[str, Any], frac_bits: int, pe: int, simd: int) -> tuple[str, ...]:
     """The same, with weights in memories."""
     assume(options["layers"])
     model, program = compiled_program(options, frac_bits)
@@ -161,8 +180,24 @@ def test_folded_cores_are_their_models(
     except UnsupportedModelError:
         assume(False)
     literal = packed_vectors(program, core.in_widths, core.out_widths, 5)
-    result = run_amaranth(lambda: core, literal, core.latency, core.initiation_interval)
-    assert result.failures == ()
+    return run_amaranth(lambda: core, literal, core.latency, core.initiation_interval).failures
+
+
+@settings(BOUNDED, max_examples=8)
+@given(SMALL_MODELS, st.integers(1, 8), st.integers(1, 3), st.integers(1, 4))
+def test_folded_cores_are_their_models(
+    options: dict[str, Any], frac_bits: int, pe: int, simd: int
+) -> None:
+    assert folded_failures(options, frac_bits, pe, simd) == ()
+
+
+@pytest.mark.long
+@settings(BOUNDED, max_examples=40)
+@given(SMALL_MODELS, st.integers(1, 12), st.integers(1, 4), st.integers(1, 6))
+def test_more_folded_cores_are_their_models(
+    options: dict[str, Any], frac_bits: int, pe: int, simd: int
+) -> None:
+    assert folded_failures(options, frac_bits, pe, simd) == ()
 
 
 def netlist_failures(core: ScmCore | FoldedCore, program: Program, count: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scm_hw import boards
@@ -36,6 +36,7 @@ def small_design(**options: object) -> Design:
 columns = st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=5)
 
 
+@settings(deadline=None, database=None)
 @given(columns, st.randoms(use_true_random=False))
 def test_unpack_is_the_reverse_of_pack(formats: list[tuple[int, bool]], random: object) -> None:
     widths, signed = [w for w, _ in formats], [s for _, s in formats]

@@ -91,7 +91,8 @@ def survivors(
         pytest.param(UNROLLED, "none", 250.0, 8, id="unrolled"),
         pytest.param(UNROLLED, "none", 250.0, 60, id="unrolled-many", marks=pytest.mark.long),
         pytest.param(DEEP, "none", 200.0, 40, id="deep-classifier", marks=pytest.mark.long),
-        pytest.param(DEEP, "2x2", 100.0, 40, id="folded", marks=pytest.mark.long),
+        # One that gets past the test bench takes cocotb ten seconds, and as long for all inputs.
+        pytest.param(DEEP, "2x2", 100.0, 12, id="folded", marks=pytest.mark.long),
     ],
 )
 def test_faults_are_caught(
