@@ -83,7 +83,7 @@ def test_a_fuzzy_system_sampled_as_a_table(tmp_path: Path, monkeypatch: pytest.M
 
 # A table in LUTs, with its size, contents and the net that it drives; a register of the results.
 LUT = re.compile(
-    r"LUT\d #\(\s*\.INIT\((\d+)'([hd])([0-9a-f]+)\)\s*\) \S+ \([^;]*?\.O\((.*?)\)\s*\);"
+    r"LUT\d #\(\s*\.INIT\((\d+)'([hd])([0-9a-f]+)\)\s*\) \S+\s+\([^;]*?\.O\((.*?)\)\s*\);"
 )
 RESULT = re.compile(r"\.D\((.*?)\),\s*\.Q\(out_data(?:\[\d+\])?\)")
 
