@@ -53,7 +53,7 @@ Tried and dropped: a ridge chosen by leave-one-out instead of by rows split off.
 chosen to fit the same rows, so it comes out far too small: test RMSE 0.096 instead of 0.064 on
 R-DB4 and 0.064 instead of 0.061 on R-DB2, ten trials each with 31 quantiles. A larger ridge than
 the best, within half a standard error of it, and a ridge while nodes are searched for were no gain
-on R-DB4.
+on R-DB4. These test errors were seen before thresholds halfway between rows were tried.
 
 Trial 8 of R-DB1 has both of its outliers among the test rows (heights of 1.13 and 0.515, where no
 other is above 0.25). A readout without ridge goes far astray there, and with it a mean of ten.
