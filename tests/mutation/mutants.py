@@ -36,11 +36,10 @@ class Mutant:
 def mutants(verilog: str, per_kind: int, seed: int = 0) -> list[Mutant]:
     """Up to so many faults of each kind, at random places."""
     lines = verilog.split("\n")
-    widths = {found[2]: int(found[1] or 0) + 1 for found in map(_DECLARED.match, lines) if found}
     chosen = []
     for kind, plant in KINDS.items():
         random = Random(f"{seed} {kind}")
-        places = list(plant(lines, widths, random))
+        places = list(plant(lines, random))
         picked = random.sample(places, min(per_kind, len(places)))
         chosen += [_planted(kind, lines, number, after) for number, after in picked]
     return chosen
@@ -54,7 +53,7 @@ def _planted(kind: str, lines: list[str], number: int, after: str) -> Mutant:
 Places = Iterator[tuple[int, str]]
 
 
-def _flipped_bit(lines: list[str], _: dict[str, int], random: Random) -> Places:
+def _flipped_bit(lines: list[str], random: Random) -> Places:
     """A bit of a constant: a weight, an entry of a table or of a memory."""
     for number, line in enumerate(lines):
         if line.startswith("  assign ") or _ENTRY.match(line):
@@ -63,7 +62,7 @@ def _flipped_bit(lines: list[str], _: dict[str, int], random: Random) -> Places:
                 yield number, _with(line, found, value)
 
 
-def _off_by_one(lines: list[str], _: dict[str, int], random: Random) -> Places:
+def _off_by_one(lines: list[str], random: Random) -> Places:
     """A constant that something is added to, or compared with."""
     for number, line in enumerate(lines):
         if line.startswith("  assign ") and _ARITHMETIC.search(line):
@@ -76,7 +75,7 @@ def _with(line: str, found: re.Match[str], value: int) -> str:
     return f"{line[: found.start()]}{found[1]}'h{value:x}{line[found.end() :]}"
 
 
-def _swapped_operands(lines: list[str], _: dict[str, int], __: Random) -> Places:
+def _swapped_operands(lines: list[str], _: Random) -> Places:
     """The two sides of a choice, a difference or a comparison."""
     for number, line in enumerate(lines):
         if found := _CHOICE.match(line):
@@ -85,21 +84,25 @@ def _swapped_operands(lines: list[str], _: dict[str, int], __: Random) -> Places
             yield number, f"{found[1]}{found[4]} {found[3]} {found[2]};"
 
 
-def _dropped_register(lines: list[str], _: dict[str, int], __: Random) -> Places:
+def _dropped_register(lines: list[str], _: Random) -> Places:
     for number, line in enumerate(lines):
         if _CLOCKED.match(line):
             yield number, "  always @*"
 
 
-def _stuck_bit(lines: list[str], widths: dict[str, int], random: Random) -> Places:
+def _stuck_bit(lines: list[str], random: Random) -> Places:
+    widths: dict[str, int] = {}
     for number, line in enumerate(lines):
-        if found := _ASSIGN.match(line):
+        # Modules use the same names again, each after its own declarations.
+        if found := _DECLARED.match(line):
+            widths[found[2]] = int(found[1] or 0) + 1
+        elif found := _ASSIGN.match(line):
             bit = 1 << random.randrange(widths.get(found[1], 1))
             stuck = random.choice([f"| {bit}", f"& ~{bit}"])
             yield number, f"  assign {found[1]} = ({found[2]}) {stuck};"
 
 
-KINDS: dict[str, Callable[[list[str], dict[str, int], Random], Places]] = {
+KINDS: dict[str, Callable[[list[str], Random], Places]] = {
     "flipped bit": _flipped_bit,
     "off by one": _off_by_one,
     "swapped operands": _swapped_operands,
