@@ -131,6 +131,28 @@ def _sums(
             total[k] = a[k] + b[k]
 
 
+#: tanh(x) = x P(x^2) / Q(x^2), within 2.1e-8 of itself for |x| <= 9, beyond which float32 has 1.
+#: The coefficients keep the greatest relative error least, by reweighted least squares; as none
+#: is negative, no sum loses digits, and in float32 it is within 4e-7.
+MOST_TANH = np.float32(9)
+P0, P1, P2, P3, P4 = np.array(
+    (0.99999997965, 0.13380975242, 3.4955271759e-3, 2.0608051085e-5, 1.3353207293e-8), np.float32
+)
+Q0, Q1, Q2, Q3, Q4 = np.array(
+    (1, 0.46714290911, 2.5876752965e-2, 3.2855337249e-4, 7.7759670993e-7), np.float32
+)
+
+
+def _tanh(z: NDArray[np.float32]) -> None:
+    """Put tanh in the place of the numbers in ``z`` (n,)."""
+    for i in range(len(z)):
+        x = min(max(z[i], -MOST_TANH), MOST_TANH)
+        u = x * x
+        p = P0 + u * (P1 + u * (P2 + u * (P3 + u * P4)))
+        q = Q0 + u * (Q1 + u * (Q2 + u * (Q3 + u * Q4)))
+        z[i] = x * p / q
+
+
 @dataclass(frozen=True)
 class Loops:
     """The loops of this module, compiled."""
@@ -140,6 +162,7 @@ class Loops:
     outputs: Callable[..., None]
     matches: Callable[..., None]
     sums: Callable[..., None]
+    tanh: Callable[[NDArray[np.float32]], None]
 
 
 def _compile() -> Loops | None:
@@ -147,8 +170,9 @@ def _compile() -> Loops | None:
         import numba
     except ImportError:
         return None
-    compiled: Any = numba.njit(nogil=True, cache=True)
-    return Loops(*map(compiled, (_fired_dots, _fired, _outputs, _matches, _sums)))
+    # A quotient that may raise keeps a loop from taking several numbers at a time.
+    compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")
+    return Loops(*map(compiled, (_fired_dots, _fired, _outputs, _matches, _sums, _tanh)))
 
 
 #: None without numba.

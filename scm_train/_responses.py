@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_train import _compiled
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
 from scm_train.chunks import ChunkMap, Scratch
 from scm_train.draw import Candidates
@@ -131,10 +132,18 @@ def responses(batch: Batch, scratch: Scratch) -> Responses:
         return Responses(_bits(batch, scratch))
     if batch.activation == "sigmoid":
         # Half the price of the exponential, but imprecise next to 0.
-        return Responses(_smooth(batch, np.tanh, 0.5), 0.5, 0.5)
+        return Responses(_smooth(batch, _tanh, 0.5), 0.5, 0.5)
     if batch.activation == "tanh":
-        return Responses(_smooth(batch, np.tanh, 1.0))
+        return Responses(_smooth(batch, _tanh, 1.0))
     return Responses(_smooth(batch, lambda z, out: np.clip(z, 0, 1, out=out), 1.0))
+
+
+def _tanh(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    loops = _compiled.loops
+    if loops is None or z is not out or not (z.flags.c_contiguous or z.flags.f_contiguous):
+        np.tanh(z, out=out)
+    else:
+        loops.tanh(z.ravel(order="K"))
 
 
 def logistic(batch: Batch) -> Responses:

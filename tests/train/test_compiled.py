@@ -16,6 +16,17 @@ def test_numba_is_there() -> None:
     assert loops is not None
 
 
+def test_tanh_is_as_good_as_float32_can_tell() -> None:
+    z = np.concatenate([np.linspace(-12, 12, 100_001), 10.0 ** np.arange(-30, 31)])
+    z = z.astype(np.float32)
+    wanted = np.tanh(z.astype(np.float64))
+    assert loops is not None
+    loops.tanh(z)
+    some = wanted != 0
+    assert np.abs(z[some] / wanted[some] - 1).max() < 4e-7
+    assert (z[~some] == 0).all()
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 @pytest.mark.parametrize("rows", [1, 8, 64, 201, 206])
 def test_compiled_and_plain_loop_agree(dtype: type, rows: int) -> None:
