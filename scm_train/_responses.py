@@ -191,7 +191,11 @@ def _bits(batch: Batch, scratch: Scratch) -> Callable[[slice], NDArray[np.float3
 
     def on(chunk: slice) -> NDArray[np.float32]:
         fired = fires(chunk)
-        out = scratch("bits", fired.shape, np.float32)
+        # In the order of what is copied, whichever it is.
+        if fired.flags.c_contiguous:
+            out = scratch("bits", fired.shape, np.float32)
+        else:
+            out = scratch("bits", fired.shape[::-1], np.float32).T
         np.copyto(out, fired)
         return out
 

@@ -131,8 +131,7 @@ class _ChunkCache:
 
     def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
         if np.dtype(dtype) == np.float64:
-            exact = weights.astype(np.float64)
-            return lambda rows: (exact @ self._columns(rows) + biases[:, None]).T
+            return self._precise(weights.astype(np.float64), biases[:, None])
         if exact_in_float32(self, weights):
             seen = np.count_nonzero(weights, axis=1).max(initial=0)
             if seen < FEW_INPUTS * weights.shape[1]:
@@ -142,6 +141,16 @@ class _ChunkCache:
         def on(rows: slice) -> NDArray[np.float32]:
             out = self._scratch("sums", (len(weights), rows.stop - rows.start), np.float32)
             return np.matmul(extended, self._columns_and_ones(rows), out=out).T
+
+        return on
+
+    def _precise(self, weights: NDArray[np.float64], biases: NDArray[np.float64]) -> Sums:
+        def on(rows: slice) -> NDArray[np.float64]:
+            shape = len(weights), rows.stop - rows.start
+            out = self._scratch("precise sums", shape, np.float64)
+            np.matmul(weights, self._columns(rows), out=out)
+            out += biases
+            return out.T
 
         return on
 
