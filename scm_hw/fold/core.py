@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from scm_hw.fold.lanes import Lanes, constant_memory, readout_rows, select, sliced, total
 from scm_hw.fold.machine import coefficient_bits
 from scm_hw.fold.plan import LINEAR_RANKS, READOUT_RANKS, FoldPlan
-from scm_hw.ir import ranges
+from scm_hw.fold.words import at_least, coded, extended, fields, output_signs, packed
 from scm_hw.rtl import ScmCore, StreamCore
 from scm_hw.schedule import Layout
 
@@ -136,30 +136,10 @@ class _Datapath:
     # Inputs
 
     def _fields(self, word: Value) -> list[Value]:
-        return _fields(word, self.core.in_widths, [reach.signed for reach in self.machine.inputs])
+        return fields(word, self.core.in_widths, [reach.signed for reach in self.machine.inputs])
 
     def _codes(self) -> list[Value]:
         return self._fields(self.sample)[: len(self.model.features)]
-
-    def _coded(self, codes: list[Value]) -> Value:
-        """The inputs of the first layer, side by side."""
-        encoder = self.model.encoder
-        if encoder.kind == "none":
-            return Cat(*codes)
-        thresholds = encoder.thresholds or ((),) * len(codes)
-        reached = [
-            [_at_least(code, t) for t in bounds]
-            for code, bounds in zip(codes, thresholds, strict=True)
-        ]
-        if encoder.kind == "thermometer":
-            return Cat(*(bit for bits in reached for bit in bits))
-        tops = [
-            _number(bits) if bits else code[len(code) - n :]
-            for code, n, bits in zip(codes, encoder.bits, reached, strict=True)
-        ]
-        if encoder.kind == "gray":
-            tops = [(top ^ (top >> 1))[: len(top)] for top in tops]
-        return Cat(*tops)
 
     # Sums
 
@@ -182,7 +162,7 @@ class _Datapath:
     ) -> list[Value]:
         """A memory: its signed words, two cycles after the address."""
         bank = next(bank for bank in self.plan.banks if bank.name == name)
-        words = [_packed(row, width) for row in rows]
+        words = [packed(row, width) for row in rows]
         port, data = constant_memory(self.m, bank, words)
         held = Signal(len(data), name=f"{name}_q", reset_less=True)
         self.m.d.comb += port.eq(address)
@@ -242,9 +222,9 @@ class _Datapath:
             return code
         held = Signal(wanted.bits, name=f"held{feature}", reset_less=True)
         field = self._fields(self.core.in_data)[feature]
-        inside = Mux(_at_least(field, wanted.low), field, wanted.low)
+        inside = Mux(at_least(field, wanted.low), field, wanted.low)
         with self.m.If(self.accept):
-            self.m.d.sync += held.eq(Mux(_at_least(field, wanted.high + 1), wanted.high, inside))
+            self.m.d.sync += held.eq(Mux(at_least(field, wanted.high + 1), wanted.high, inside))
         return held
 
     def _mechanism(self, layout: Layout, codes: list[Value], free: Value) -> None:
@@ -262,7 +242,7 @@ class _Datapath:
             m.d.sync += self.alone.eq(0)
         with m.Elif(taken):
             m.d.sync += self.alone.eq(1)
-        words = _fields(unit.out_data, unit.out_widths, _output_signs(layout))
+        words = fields(unit.out_data, unit.out_widths, output_signs(layout))
         self._add(taken, words)
 
     # Readout
@@ -296,12 +276,12 @@ class _Datapath:
         for held, fold in zip(self.hidden, self.plan.folds, strict=True):
             for group in sliced(held, fold.pe):
                 found += sliced(group, self.plan.readout_lanes)
-        return [_extended(bits, self.plan.readout_lanes) for bits in found]
+        return [extended(bits, self.plan.readout_lanes) for bits in found]
 
     # Hidden layers
 
     def _layers(self, codes: list[Value]) -> None:
-        sources = [self._coded(codes)]
+        sources = [coded(self.model.encoder, codes)]
         for held, layer in zip(self.hidden, self.machine.layers, strict=True):
             sources.append(held[: layer.nodes])
         with self.m.If(self.accept):
@@ -370,38 +350,3 @@ class _Datapath:
             m.d.sync += [highest.eq(self.totals[0]), best.eq(0)]
         with m.Elif(compare & (candidate.as_signed() > highest.as_signed())):
             m.d.sync += [highest.eq(candidate), best.eq(number)]
-
-
-def _at_least(code: Value, bound: int) -> Value:
-    """A comparison; a constant where it always comes out the same."""
-    if not 0 < bound < 1 << len(code):
-        return Const(int(bound <= 0), 1)
-    return code >= bound
-
-
-def _number(reached: list[Value]) -> Value:
-    """How many thresholds are reached: bit `j` is the parity of every `2**j`-th."""
-    places = range(len(reached).bit_length())
-    return Cat(Cat(*reached[(1 << j) - 1 :: 1 << j]).xor() for j in places)
-
-
-def _packed(values: list[int], width: int) -> int:
-    return sum((value % (1 << width)) << (i * width) for i, value in enumerate(values))
-
-
-def _extended(bits: Value, width: int) -> Value:
-    return bits if len(bits) == width else Cat(bits, Const(0, width - len(bits)))
-
-
-def _fields(word: Value, widths: list[int], signs: list[bool]) -> list[Value]:
-    found, start = [], 0
-    for width, negative in zip(widths, signs, strict=True):
-        field = word[start : start + width]
-        found.append(field.as_signed() if negative else field)
-        start += width
-    return found
-
-
-def _output_signs(layout: Layout) -> list[bool]:
-    known = ranges(layout.program)
-    return [known[ref].signed for ref in layout.program.outputs]

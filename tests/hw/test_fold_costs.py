@@ -12,9 +12,9 @@ from amaranth.hdl import Const, Signal
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
 from scm_hw.fold import Fold, FoldPlan, estimate_fold, fastest_plan, fold_machine, within
-from scm_hw.fold.core import _at_least
 from scm_hw.fold.costs import _chunk_sum, _linear
 from scm_hw.fold.machine import Machine
+from scm_hw.fold.words import at_least
 from scm_hw.load import lower, quantise
 from scm_hw.target import TECHNOLOGIES
 from tests.support import random_model
@@ -75,7 +75,7 @@ def test_lanes_of_codes_are_of_the_first_layer_alone() -> None:
 @pytest.mark.parametrize("bound", [-3, 0, 1, 15, 16, 40])
 def test_comparisons_that_are_always_the_same_are_constants(bound: int) -> None:
     code = Signal(4)
-    found = _at_least(code, bound)
+    found = at_least(code, bound)
     always = {bool(value >= bound) for value in np.arange(16)}
     assert isinstance(found, Const) == (len(always) == 1)
     if isinstance(found, Const):
