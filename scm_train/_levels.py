@@ -242,9 +242,7 @@ def features_of(encoder: Encoder) -> list[Feature]:
     features = []
     for number, (start, stop) in enumerate(pairwise(starts.tolist())):
         codes = _level_codes(encoder, number)
-        rows = np.zeros((len(codes), encoder.n_features), dtype=np.int64)
-        rows[:, number] = codes
-        bits = encoder.encode_codes(rows, np.float32)[:, start:stop]
+        bits = 2 * encoder.feature_bits(number, codes).astype(np.float32) - 1
         features.append(Feature(number, codes, bits, slice(start, stop)))
     return features
 

@@ -97,14 +97,15 @@ class Encoder:
         start = 0
         for feature, bits in enumerate(self.bits):
             columns = h0[:, start : start + bits]
-            np.copyto(columns, self._feature_bits(feature, codes[:, feature, None]))
+            np.copyto(columns, self.feature_bits(feature, codes[:, feature]))
             start += bits
         h0 *= 2
         h0 -= 1
         return h0
 
-    def _feature_bits(self, feature: int, code: NDArray) -> NDArray:
-        """The coded bits (n, bits) of one feature, 1 where set, lowest bit first."""
+    def feature_bits(self, feature: int, codes: NDArray) -> NDArray:
+        """The coded bits (n, bits) of one feature by its codes (n,), 1 where set, lowest first."""
+        code = codes[:, None]
         if self.kind == "thermometer":
             return code >= self.thresholds[feature]
         assert self.input_bits is not None
