@@ -147,18 +147,19 @@ Op = (
 def operands(op: Op) -> tuple[Ref, ...]:
     """What an operation reads, in order, repeated where it is read twice."""
     match op:
-        case Input() | Constant():
-            return ()
-        case Exceeds() | AtLeast() | Field():
-            return (op.value,)
+        # Most are of the first few kinds.
+        case Sum() | Concat() | Xor() | Argmax():
+            return op.operands
         case Table():
             return (op.index,)
+        case AtLeast() | Exceeds() | Field():
+            return (op.value,)
         case Product() | Less():
             return (op.left, op.right)
         case Select():
             return (op.condition, op.chosen, op.other)
-        case Xor() | Sum() | Concat() | Argmax():
-            return op.operands
+        case Input() | Constant():
+            return ()
 
 
 def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:

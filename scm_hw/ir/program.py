@@ -73,7 +73,7 @@ class Builder:
 
     def add(self, op: Op) -> Ref:
         """The reference of `op`, new or already there. The first name given stays."""
-        key = replace(op, name="")
+        key = replace(op, name="") if op.name else op
         ref = self._seen.get(key)
         if ref is None:
             ref = len(self.ops)

@@ -58,29 +58,30 @@ def ranges(program: Program) -> list[Range]:
 def range_of(op: Op, known: list[Range]) -> Range:
     """The range of one operation, given those of its operands by reference."""
     match op:
+        # Most are of the first few kinds.
+        case Sum():
+            return _sum_range(op, known)
+        case Table():
+            index = known[op.index]
+            reachable = op.contents[index.low : index.high + 1]
+            return Range(min(reachable), max(reachable))
+        case Concat():
+            return _concat_range(op, known)
+        case AtLeast():
+            return _bit_range(known[op.value], op.bound)
         case Input():
             return Range(op.low, op.high)
         case Constant():
             return Range(op.value, op.value)
         case Exceeds():
             return _bit_range(known[op.value], _first_above(op.bound, op.strict))
-        case AtLeast():
-            return _bit_range(known[op.value], op.bound)
         case Field():
             return _field_range(known[op.value], op)
         case Xor():
             bits = max(known[r].high.bit_length() for r in op.operands)
             return Range(0, (1 << bits) - 1)
-        case Sum():
-            return _sum_range(op, known)
         case Product():
             return _product_range(known[op.left], known[op.right])
-        case Concat():
-            return _concat_range(op, known)
-        case Table():
-            index = known[op.index]
-            reachable = op.contents[index.low : index.high + 1]
-            return Range(min(reachable), max(reachable))
         case Less():
             left, right = known[op.left], known[op.right]
             return Range(int(left.high < right.low), int(left.low < right.high))
@@ -110,9 +111,11 @@ def _field_range(value: Range, op: Field) -> Range:
 def _sum_range(op: Sum, known: list[Range]) -> Range:
     low = high = op.constant
     for ref, weight in zip(op.operands, op.weights, strict=True):
-        ends = (weight * known[ref].low, weight * known[ref].high)
-        low += min(ends)
-        high += max(ends)
+        least, most = known[ref]
+        if weight < 0:
+            least, most = most, least
+        low += weight * least
+        high += weight * most
     return Range(low, high)
 
 

@@ -23,6 +23,8 @@ MODES = ("min-latency", "balanced", "max-clock")
 HASTE = 1000.0
 LUTS_PER_NS = (0.0, 1.0, 3.0, 10.0, 30.0, HASTE)
 
+Fits = Callable[[Cost], bool]
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -46,7 +48,7 @@ def lay_out(
     latency: int | None = None,
     dsps: int = 0,
     share: bool = True,
-    fits: Callable[[Cost], bool] = lambda cost: True,
+    fits: Fits = lambda cost: True,
 ) -> Layout:
     """Lower the sums of a program and give every operation its cycle.
 
@@ -62,7 +64,7 @@ def lay_out(
     forms = [program]
     if share and (shared := share_sums(program)) != program:
         forms.append(shared)
-    found = [y for form in forms for y in _forms(form, clock_mhz, grade, mode, dsps)]
+    found = [y for form in forms for y in _forms(form, clock_mhz, grade, mode, dsps, fits)]
     found = [layout for layout in found if fits(layout.cost)] or found
     if latency is not None:
         return _within(found, latency, clock_mhz)
@@ -71,13 +73,16 @@ def lay_out(
     return min(found, key=lambda layout: layout.luts * (layout.schedule.latency + OUTSIDE))
 
 
-def _forms(program: Program, clock_mhz: float, grade: str, mode: str, dsps: int) -> list[Layout]:
+def _forms(
+    program: Program, clock_mhz: float, grade: str, mode: str, dsps: int, fits: Fits
+) -> list[Layout]:
     """Layouts in LUTs alone, and with multipliers where there are any to use."""
-    found = _layouts(program, clock_mhz, grade, mode == "max-clock")
+    shortest = mode == "max-clock"
+    found = _layouts(program, clock_mhz, grade, shortest, fits)
     if dsps and _has_multiplications(program, grade):
         # Multipliers may be too slow for the clock; LUTs have been tried by then.
         with suppress(OptionError):
-            multiplied = _layouts(program, clock_mhz, grade, mode == "max-clock", multipliers=True)
+            multiplied = _layouts(program, clock_mhz, grade, shortest, fits, multipliers=True)
             found += [layout for layout in multiplied if layout.cost.dsp <= dsps]
     return found
 
@@ -97,9 +102,11 @@ def _layouts(
     clock_mhz: float,
     grade: str,
     shortest_stages: bool,
+    fits: Fits,
     *,
     multipliers: bool = False,
 ) -> list[Layout]:
+    """Layouts from the smallest on, as far as there are LUTs for them, and one at least."""
     found: dict[Program, Layout] = {}
     for rate, totals in product(LUTS_PER_NS, (None, HASTE)):
         lowered = lower_sums(
@@ -114,6 +121,9 @@ def _layouts(
         verify(lowered)
         plan = schedule(lowered, clock_mhz=clock_mhz, grade=grade, shortest_stages=shortest_stages)
         found[lowered] = Layout(lowered, plan, estimate(lowered, plan))
+        # Haste costs LUTs and nothing else; with those of the outputs alone it costs few.
+        if totals is None and not fits(Cost(lut=found[lowered].cost.lut)):
+            break
     return list(found.values())
 
 
