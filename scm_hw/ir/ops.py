@@ -148,7 +148,7 @@ def operands(op: Op) -> tuple[Ref, ...]:
     """What an operation reads, in order, repeated where it is read twice."""
     match op:
         # Most are of the first few kinds.
-        case Sum() | Concat() | Xor() | Argmax():
+        case Sum() | Concat():
             return op.operands
         case Table():
             return (op.index,)
@@ -160,6 +160,8 @@ def operands(op: Op) -> tuple[Ref, ...]:
             return (op.condition, op.chosen, op.other)
         case Input() | Constant():
             return ()
+        case Xor() | Argmax():
+            return op.operands
 
 
 def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
