@@ -56,7 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.show:
         until = None if options.minutes is None else monotonic() + 60 * options.minutes
         todo = pending(chosen, journal, options.trials)
-        run(todo, journal, options.jobs, until, console)
+        try:
+            run(todo, journal, options.jobs, until, console)
+        except KeyboardInterrupt:
+            sys.exit(f"bench.paper: interrupted; finished trials are in {options.journal}")
     show(chosen, journal, console)
     if options.keep:
         chosen, missing = at_hand(SECTIONS)
