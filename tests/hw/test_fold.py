@@ -223,6 +223,7 @@ def test_folded_equals_unrolled() -> None:
     assert result.failures == ()
 
 
+@pytest.mark.long
 def test_images_of_784_bits(tmp_path: Path) -> None:
     """Ten classes and 200 nodes, in the Verilog of a fold that the small board has room for."""
     model = random_model(1, layers=(200,), **IMAGES)

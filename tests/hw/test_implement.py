@@ -317,6 +317,7 @@ def xray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "calls"
 
 
+@pytest.mark.long
 def test_xray_runs_its_programs_in_turn(tmp_path: Path, xray: Path) -> None:
     model = small_model(tmp_path / "m.npz", rows=3)
     how = BuildOptions(out=tmp_path / "out", simulators=())
