@@ -38,8 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ScmTrainError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE_ERROR
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"interrupted: {str(stop) or 'nothing was written'}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; without this, Python complains once more when it closes stdout.

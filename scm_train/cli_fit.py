@@ -41,19 +41,32 @@ def fit(args: argparse.Namespace) -> None:
             f"targets must vary in the {len(y)} training rows, not be constant; "
             "lower --test-fraction or gather more data"
         )
-    machines, timings = [], []
-    for trial in range(args.trials):
-        learner = _learner(args, data, trial)
-        learner.fit(data.rows.X[train], y)
-        machines.append(_finished(learner.machine_, data, train, test, args))
-        timings.append(learner.machine_.info["timing"])
-        if args.trials > 1:
-            _tell_trial(machines[-1], trial, args)
+    machines: list[Machine] = []
+    timings: list[Any] = []
+    try:
+        for trial in range(args.trials):
+            learner = _learner(args, data, trial)
+            learner.fit(data.rows.X[train], y)
+            machines.append(_finished(learner.machine_, data, train, test, args))
+            timings.append(learner.machine_.info["timing"])
+            if args.trials > 1:
+                _tell_trial(machines[-1], trial, args)
+    except KeyboardInterrupt:
+        if not machines:
+            raise
+        _keep(machines, timings, args)
+        kept = f"{len(machines)} of {args.trials} trials were finished"
+        raise KeyboardInterrupt(f"{kept}, and the best of them was written") from None
+    _keep(machines, timings, args)
+
+
+def _keep(machines: Sequence[Machine], timings: Sequence[Any], args: argparse.Namespace) -> None:
+    """Write the best of the trials, as if no more had been asked for, and show it."""
     best = best_trial(machines)
     result: dict[str, Any] = {"timing": timings[best]}
-    if args.trials > 1:
+    if len(machines) > 1:
         result["trials"] = summary(machines)
-    machine = _numbered(machines[best], best, args.trials)
+    machine = _numbered(machines[best], best, len(machines))
     model_file.save(machine, args.out)
     if not args.quiet:
         print_result({"model": str(args.out), **described(machine), **result}, args.json)

@@ -133,6 +133,24 @@ def test_an_interrupt_leaves_nothing_behind(monkeypatch, capsys):
     assert os.listdir() == ["plant.csv"]
 
 
+def test_an_interrupt_keeps_the_trials_that_were_finished(monkeypatch, capsys):
+    command = ["fit", plant_csv(), "--target", "force", "--max-nodes", "3", "-q"]
+    assert main([*command, "--trials", "2", "--out", "two.npz"]) == 0
+    fit, seeds = estimators.SCMRegressor.fit, []
+
+    def interrupted(self, X, y):
+        seeds.append(self.random_state)
+        if len(seeds) == 3:
+            raise KeyboardInterrupt
+        return fit(self, X, y)
+
+    monkeypatch.setattr(estimators.SCMRegressor, "fit", interrupted)
+    assert main([*command, "--trials", "5", "--out", "five.npz"]) == 130
+    kept = "2 of 5 trials were finished, and the best of them was written"
+    assert capsys.readouterr().err == f"interrupted: {kept}\n"
+    assert Path("five.npz").read_bytes() == Path("two.npz").read_bytes()
+
+
 def test_a_reader_that_goes_away_is_no_error():
     fitted("-q")
     plant_csv("long.csv", n=50_000)
