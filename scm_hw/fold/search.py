@@ -23,7 +23,8 @@ NEARLY_EQUAL = 1.03
 MOST_READOUT_LANES = 64
 # Among the smallest cores, whatever the model.
 SMALL = (Fold(1, 1), Fold(1, 4), Fold(1, 16), Fold(4, 16), Fold(8, 32))
-# No unrolled sum of signed bits that we have seen takes less for each connection it adds.
+# What an unrolled sum of signed bits takes at the least for each connection it adds. With sub-sums in
+# common it may be 0.3, but as large as a device such a core has more Verilog than simulators can take.
 LEAST_LUT_PER_BIT_OF_LEVEL = 0.5
 # Nor is there a LUT that looks at more nodes to give a bit of what they add to an output.
 MOST_NODES_PER_LUT = 6
@@ -46,7 +47,7 @@ def within(cost: Cost, device: Device) -> bool:
 
 
 def surely_too_large(model: Model, fixed: FixedPoint, device: Device) -> bool:
-    """Whether it is no use to try the unrolled form, which takes minutes for large models.
+    """Whether it is no use to try the unrolled form, which takes a minute for large models.
 
     A node adds up, for each feature it sees, a function of the feature's level: at the least half a
     LUT for each bit that counts the levels. The readout looks up what some nodes add, bit by bit.
