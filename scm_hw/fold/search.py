@@ -23,8 +23,8 @@ NEARLY_EQUAL = 1.03
 MOST_READOUT_LANES = 64
 # Among the smallest cores, whatever the model.
 SMALL = (Fold(1, 1), Fold(1, 4), Fold(1, 16), Fold(4, 16), Fold(8, 32))
-# What an unrolled sum of signed bits takes at the least for each connection it adds. With sub-sums in
-# common it may be 0.3, but as large as a device such a core has more Verilog than simulators can take.
+# What an unrolled sum of signed bits takes at the least for each connection it adds. With sub-sums
+# in common it may be 0.3, but such a core as large as a device is too much Verilog for simulators.
 LEAST_LUT_PER_BIT_OF_LEVEL = 0.5
 # Nor is there a LUT that looks at more nodes to give a bit of what they add to an output.
 MOST_NODES_PER_LUT = 6
