@@ -36,15 +36,13 @@ def foldings(
     table = _table(machine, period_ns, grade)
     pairs = _pairs(table, device, share)
     order = np.lexsort((pairs.lanes, pairs.cycles))
-    seen, fewest = set(), np.iinfo(np.int64).max
+    fewest = np.iinfo(np.int64).max
     for i in order:
         if pairs.lanes[i] >= fewest:
             continue
         fewest = pairs.lanes[i]
         folds = _tightened(machine, table, int(pairs.first[i]), int(pairs.second[i]))
-        if folds not in seen:
-            seen.add(folds)
-            yield int(pairs.cycles[i]), folds
+        yield int(pairs.cycles[i]), folds
 
 
 @dataclass(frozen=True, eq=False)

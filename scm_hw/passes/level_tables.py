@@ -152,8 +152,6 @@ class _LevelTables:
         """The lowest bit of the input that a bit depends on."""
         op = self.program.ops[ref]
         match op:
-            case Input():
-                return 0
             case AtLeast() if isinstance(self.program.ops[op.value], Input):
                 return min(_trailing_zeros(op.bound), input_bits - 1)
             case Field() if isinstance(self.program.ops[op.value], Input):

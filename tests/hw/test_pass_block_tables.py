@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scm_hw.interp import interpret
-from scm_hw.ir import Program, Table, verify
+from scm_hw.ir import Program, Sum, Table, verify
 from scm_hw.load import lower, quantise
 from scm_hw.passes import block_tables, optimise
 from scm_hw.report.synthesis import synthesise
@@ -47,6 +47,18 @@ def test_outputs_stay_what_they_are(options: dict[str, Any]) -> None:
     after = block_tables(before)
     verify(after)
     assert memories(after)
+    rows = rows_for(before)
+    assert np.array_equal(interpret(before, rows), interpret(after, rows))
+
+
+def test_a_node_that_sees_one_of_two_levels_has_a_table_of_its_own() -> None:
+    """Levels are looked up in pairs, but not every node needs both."""
+    before = optimised(0, layers=(12,), features=4, bits=7, inputs_per_node=3)
+    after = block_tables(before)
+    assert memories(after)
+    sums = [op for op in after.ops if isinstance(op, Sum)]
+    tables = [[after.ops[ref] for ref in op.operands] for op in sums]
+    assert any({True, False} <= {t.memory for t in own if isinstance(t, Table)} for own in tables)
     rows = rows_for(before)
     assert np.array_equal(interpret(before, rows), interpret(after, rows))
 

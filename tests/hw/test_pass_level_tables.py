@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scm_hw.interp import interpret
-from scm_hw.ir import AtLeast, Field, Input, Program, Sum, Table, ranges, verify
+from scm_hw.ir import AtLeast, Field, Input, Op, Program, Sum, Table, ranges, verify
 from scm_hw.load import lower, quantise
 from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
@@ -91,3 +91,18 @@ def test_features_coded_in_different_ways() -> None:
     rows = rows_for(program)
     np.testing.assert_array_equal(interpret(after, rows), interpret(program, rows))
     assert {len(op.operands) for op in node_sums(after)} <= {1}
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        # A sensor's word, which does not begin at 0.
+        (Input(0, -4, 3), AtLeast(0, -1), AtLeast(0, 1), AtLeast(0, 2)),
+        # A fine code with its lowest bit: there is a level for every code.
+        (Input(0, 0, 4095), AtLeast(0, 5), AtLeast(0, 9), Field(0, 0, 1)),
+    ],
+    ids=["signed", "fine"],
+)
+def test_inputs_without_levels_stay_as_they_are(ops: tuple[Op, ...]) -> None:
+    program = Program((*ops, Sum((1, 2, 3), (1, 1, 1), 0)), (0,), (4,))
+    assert level_tables(program) == program

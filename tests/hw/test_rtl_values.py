@@ -133,6 +133,14 @@ def test_tables() -> None:
     simulate([*(Table(0, t) for t in TABLES), *(Table(3, t) for t in at_three), Table(2, (3, -4))])
 
 
+@pytest.mark.parametrize("order", [(0, 3, 2), (3, 0, 2)])
+def test_large_tables_of_which_a_half_is_constant(order: tuple[int, ...]) -> None:
+    """The highest bit of the index chooses between one entry for all and a table."""
+    widths = tuple({0: 3, 2: 1, 3: 3}[ref] for ref in order)
+    contents = (3,) * 64 + tuple(i % 11 - 5 for i in range(64))
+    simulate([Concat(order, widths), Table(len(INPUTS), contents)])
+
+
 @pytest.mark.parametrize("carried", [(), (2,)], ids=["two", "two and a bit"])
 def test_additions_that_absorb_a_table(carried: tuple[int, ...]) -> None:
     """Tables of one sign and of both, beside values of one sign and of both."""
