@@ -43,16 +43,16 @@ demo: setup
 	@echo "  cd rtl_out/servo_nexys && vivado -mode batch -source build.tcl"
 
 test: setup chromium lint
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	@$(BIN)/python -m pytest -q -n $(JOBS)
 
 # The long proofs and simulations as well.
 test-all: setup chromium lint
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "long or not long"
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m "long or not long"
 
 # Line and branch coverage of scm_hw, subprocesses included; slow.
 coverage: setup
 	@rm -f .coverage*
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --cov --cov-report=term-missing:skip-covered
+	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term-missing:skip-covered
 
 # The page of the dependencies' licences, after a change of requirements.lock.
 licences: $(READY)
