@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -22,6 +23,7 @@ from rich.console import Console
 
 from bench.paper_cases import NAMES, SECTIONS, Line, Section
 from bench.paper_journal import Journal, JournalError
+from bench.paper_kept import earlier
 from bench.paper_report import show, write
 from bench.paper_rivals import available
 from bench.paper_trial import Job, run_trial
@@ -61,10 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except KeyboardInterrupt:
             sys.exit(f"bench.paper: interrupted; finished trials are in {options.journal}")
     show(chosen, journal, console)
+    path = options.out / ("paper_quick" if options.quick else "paper")
     if options.keep:
-        chosen, missing = at_hand(SECTIONS)
-    stem = "paper_quick" if options.quick else "paper"
-    write(chosen, journal, missing, options.out / stem, options.keep)
+        # What is not at hand today stays as well.
+        chosen, missing = SECTIONS, at_hand(without_results(SECTIONS, path))[1]
+    write(chosen, journal, missing, path, options.keep)
 
 
 def select(all_sections: Sequence[Section], options: argparse.Namespace) -> list[Section]:
@@ -127,6 +130,16 @@ def at_hand(chosen: Sequence[Section]) -> tuple[list[Section], list[str]]:
 
     kept = [Section(s.name, s.title, tuple(filter(runs, s.lines)), s.same_data) for s in chosen]
     return kept, sentences
+
+
+def without_results(sections: Sequence[Section], path: Path) -> list[Section]:
+    """The tables without the lines that results there have."""
+    kept = earlier(path.with_suffix(".json"))
+    known = {(row["dataset"], row["learner"]) for rows in kept.values() for row in rows}
+    return [
+        replace(s, lines=tuple(y for y in s.lines if (y.dataset, y.label) not in known))
+        for s in sections
+    ]
 
 
 def _why_missing(name: str) -> str | None:
