@@ -133,13 +133,10 @@ def at_hand(chosen: Sequence[Section]) -> tuple[list[Section], list[str]]:
 
 
 def without_results(sections: Sequence[Section], path: Path) -> list[Section]:
-    """The tables without the lines that results there have."""
+    """The tables without the data sets that have results there."""
     kept = earlier(path.with_suffix(".json"))
-    known = {(row["dataset"], row["learner"]) for rows in kept.values() for row in rows}
-    return [
-        replace(s, lines=tuple(y for y in s.lines if (y.dataset, y.label) not in known))
-        for s in sections
-    ]
+    known = {row["dataset"] for rows in kept.values() for row in rows}
+    return [replace(s, lines=tuple(y for y in s.lines if y.dataset not in known)) for s in sections]
 
 
 def _why_missing(name: str) -> str | None:

@@ -1,21 +1,25 @@
 """Stochastic configuration machines: learners that end in a model file."""
 
+from typing import TYPE_CHECKING, Any
+
 from scm_train.errors import DataError, ModelFileError, ParameterError, ScmTrainError
-from scm_train.estimators import (
-    DeepSCNClassifier,
-    DeepSCNRegressor,
-    DIRVFL1Classifier,
-    DIRVFL1Regressor,
-    DIRVFL2Classifier,
-    DIRVFL2Regressor,
-    IRVFLClassifier,
-    IRVFLRegressor,
-    SCMClassifier,
-    SCMRegressor,
-    SCNClassifier,
-    SCNRegressor,
-    paper_settings,
-)
+
+if TYPE_CHECKING:
+    from scm_train.estimators import (
+        DeepSCNClassifier,
+        DeepSCNRegressor,
+        DIRVFL1Classifier,
+        DIRVFL1Regressor,
+        DIRVFL2Classifier,
+        DIRVFL2Regressor,
+        IRVFLClassifier,
+        IRVFLRegressor,
+        SCMClassifier,
+        SCMRegressor,
+        SCNClassifier,
+        SCNRegressor,
+        paper_settings,
+    )
 
 __all__ = [
     "DIRVFL1Classifier",
@@ -36,3 +40,16 @@ __all__ = [
     "ScmTrainError",
     "paper_settings",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The learners import scikit-learn, and what only reads a model should not wait for it.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from scm_train import estimators
+
+    return getattr(estimators, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

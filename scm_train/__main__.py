@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 
-from scm_train import cli_fit, cli_models
+from scm_train import cli_models
 from scm_train.cli_parser import build_parser
 from scm_train.errors import ScmTrainError
 
 __all__ = ["main"]
 
+
+def _fit(args: argparse.Namespace) -> None:
+    # It imports scikit-learn, which takes longer than all that the other commands do.
+    from scm_train.cli_fit import fit
+
+    fit(args)
+
+
 _COMMANDS = {
-    "fit": cli_fit.fit,
+    "fit": _fit,
     "evaluate": cli_models.evaluate,
     "predict": cli_models.predict,
     "info": cli_models.info,

@@ -14,8 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scm_train import model_file
-from scm_train._parameters import ALGORITHMS, LAMBDAS, R_VALUES
+from scm_train._parameters import LAMBDAS, R_VALUES
 from scm_train._training import Task, train_machine
+from scm_train.algorithms import ALGORITHMS
 from scm_train.distributed import is_distributed, train_distributed
 from scm_train.draw import BiasRange, InputsPerNode, SignPattern
 from scm_train.errors import DataError, ModelFileError

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from scm_train.activations import HARDWARE_ACTIVATIONS, activation
+from scm_train.algorithms import Algorithm
 from scm_train.draw import CandidateDraw
 from scm_train.encoders import parse_encoder
 from scm_train.engine import Settings
@@ -17,10 +17,8 @@ from scm_train.errors import ParameterError
 from scm_train.search import SearchSettings
 
 __all__ = [
-    "ALGORITHMS",
     "LAMBDAS",
     "R_VALUES",
-    "Algorithm",
     "draw_of",
     "input_bits_of",
     "settings_of",
@@ -30,35 +28,6 @@ __all__ = [
 LAMBDAS = (0.5, 1.0, 5.0, 10.0, 30.0, 50.0, 100.0)
 #: The paper asks for an increasing sequence below 1 and gives none; this one is common with SCNs.
 R_VALUES = (0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """One line of the paper's table of learners."""
-
-    name: str
-    deep: bool
-    early_stopping: bool
-    linear: bool
-    supervised: bool
-
-    @property
-    def real_weights(self) -> bool:
-        """The learners with early stopping and a linear model are binary only."""
-        return not self.linear
-
-
-ALGORITHMS = {
-    a.name: a
-    for a in (
-        Algorithm("SCN", deep=False, early_stopping=False, linear=False, supervised=True),
-        Algorithm("DeepSCN", deep=True, early_stopping=False, linear=False, supervised=True),
-        Algorithm("SCM", deep=True, early_stopping=True, linear=True, supervised=True),
-        Algorithm("IRVFL", deep=False, early_stopping=False, linear=False, supervised=False),
-        Algorithm("DIRVFL1", deep=True, early_stopping=False, linear=False, supervised=False),
-        Algorithm("DIRVFL2", deep=True, early_stopping=True, linear=True, supervised=False),
-    )
-}
 
 
 def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -> Settings:

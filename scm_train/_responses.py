@@ -135,15 +135,15 @@ def responses(batch: Batch, scratch: Scratch) -> Responses:
         return Responses(_smooth(batch, _tanh, 0.5), 0.5, 0.5)
     if batch.activation == "tanh":
         return Responses(_smooth(batch, _tanh, 1.0))
-    return Responses(_smooth(batch, lambda z, out: np.clip(z, 0, 1, out=out), 1.0))
+    return Responses(_smooth(batch, lambda z: np.clip(z, 0, 1, out=z), 1.0))
 
 
-def _tanh(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+def _tanh(z: NDArray[np.float32]) -> None:
     loops = _compiled.loops
-    if loops is None or z is not out or not (z.flags.c_contiguous or z.flags.f_contiguous):
-        np.tanh(z, out=out)
-    else:
+    if loops is not None and (z.flags.c_contiguous or z.flags.f_contiguous):
         loops.tanh(z.ravel(order="K"))
+    else:
+        np.tanh(z, out=z)
 
 
 def logistic(batch: Batch) -> Responses:
@@ -151,16 +151,16 @@ def logistic(batch: Batch) -> Responses:
     return Responses(_smooth(batch, _logistic_of_negative, -1.0))
 
 
-def _logistic_of_negative(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+def _logistic_of_negative(z: NDArray[np.float32]) -> None:
     """``1 / (1 + exp(z))``; overflow to 0 is meant."""
     with np.errstate(over="ignore"):
-        np.exp(z, out=out)
-    out += 1
-    np.reciprocal(out, out=out)
+        np.exp(z, out=z)
+    z += 1
+    np.reciprocal(z, out=z)
 
 
 def _smooth(
-    batch: Batch, function: Callable[..., object], scale: float
+    batch: Batch, in_place: Callable[[NDArray[np.float32]], object], scale: float
 ) -> Callable[[slice], NDArray[np.float32]]:
     # More saturates just as well, and float32 can hold this.
     factor = min(batch.lambda_, MOST_LAMBDA) * scale
@@ -169,7 +169,7 @@ def _smooth(
 
     def on(chunk: slice) -> NDArray[np.float32]:
         z = sums(chunk)
-        function(z, out=z)
+        in_place(z)
         return z
 
     return on

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._parameters import Algorithm, draw_of, input_bits_of, settings_of
+from scm_train._parameters import draw_of, input_bits_of, settings_of
 from scm_train._rest import RestOfRows
+from scm_train.algorithms import Algorithm
 from scm_train.chunks import chunk_map, row_chunks
 from scm_train.encoders import Encoder, fit_encoder
 from scm_train.engine import Fitted, Part, train

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from scm_train._parameters import ALGORITHMS
+from scm_train.algorithms import ALGORITHMS
 from scm_train.errors import ParameterError
 from scm_train.suggestions import did_you_mean
 

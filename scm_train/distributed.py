@@ -21,10 +21,11 @@ from scm_train._mechanism import (
     as_mechanism,
     call_mechanism,
 )
-from scm_train._parameters import Algorithm, draw_of, input_bits_of, settings_of
+from scm_train._parameters import draw_of, input_bits_of, settings_of
 from scm_train._remote import RemoteGrowth, RemoteRest, RemoteSearch
 from scm_train._shards import Floats, Frame
 from scm_train._training import ENCODER_ROWS, Task, _check_span, _info, _machine
+from scm_train.algorithms import Algorithm
 from scm_train.draws import Draws
 from scm_train.encoders import Encoder, fit_encoder, parse_encoder
 from scm_train.engine import Fitted, Settings, grow

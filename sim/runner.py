@@ -19,13 +19,11 @@ from cocotb_tools.runner import Runner, get_runner
 
 from scm_hw.errors import ToolError
 from scm_hw.sim import tools
+from scm_hw.sim.files import OUTCOMES, WAVES
 from scm_hw.sim.objects import RuntimeObjects
 
 TEST_MODULE = "scm_hw.sim.checks"
 AXI_MODULE = "scm_hw.sim.axi_checks"
-OUTCOMES = "outcomes.jsonl"
-WAVES = {"icarus": "{top}.fst", "verilator": "dump.vcd"}
-
 BUILD_ARGS = {"icarus": [], "verilator": ["-Wno-fatal", "-Wno-lint", "-Wno-style"]}
 
 
@@ -56,6 +54,8 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
         "SCM_INTERVAL": str(options.interval),
         "SCM_SEED": str(options.seed),
         "SCM_OUTCOMES": str(options.workdir / OUTCOMES),
+        # The checks say themselves what failed; to rewrite them takes longer than most runs.
+        "COCOTB_REWRITE_ASSERTION_FILES": "",
     }
     if options.probes:
         settings["SCM_PROBES"] = str(options.probes.resolve())

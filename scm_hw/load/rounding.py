@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky
 
 from scm_hw.load.model import Floats, Model
 from scm_hw.load.reference import Activity
@@ -65,7 +64,7 @@ class JointRounding:
         does = np.hstack([np.ones((len(bits), 1)), activity.x, bits])
         self.products = does.T @ does / len(does)
         self.products[np.diag_indices_from(self.products)] += RIDGE
-        self._factors: dict[bytes, Floats] = {}
+        self._factors: dict[bytes, NDArray[np.floating]] = {}
 
     def rounded(self, frac_bits: int) -> Rounded:
         outputs = [self._output(column, 2.0**frac_bits) for column in self.real.T]
@@ -74,11 +73,11 @@ class JointRounding:
         integers = np.rint(chosen * 2.0**frac_bits).astype(np.int64)
         return Rounded(integers[features:], integers[:features], constant)
 
-    def _factor(self, kept: NDArray[np.intp]) -> Floats:
+    def _factor(self, kept: NDArray[np.intp]) -> NDArray[np.floating]:
         """The triangular factor of some coefficients' products; most outputs keep the same."""
         key = kept.tobytes()
         if key not in self._factors:
-            self._factors[key] = cholesky(self.products[np.ix_(kept, kept)])
+            self._factors[key] = np.linalg.cholesky(self.products[np.ix_(kept, kept)]).T
         return self._factors[key]
 
     def _output(self, real: Floats, scale: float) -> Floats:

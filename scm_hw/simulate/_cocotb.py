@@ -12,7 +12,7 @@ from typing import Any
 from scm_hw.errors import ToolError
 from scm_hw.progress import Listener, listener
 from scm_hw.sim import tools
-from scm_hw.sim.runner import OUTCOMES, WAVES
+from scm_hw.sim.files import OUTCOMES, WAVES
 from scm_hw.sim.scenario import NAMES, PROGRESS, STALLED_VECTORS, Outcome
 from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._process import run_tool, telling_line

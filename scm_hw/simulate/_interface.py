@@ -11,7 +11,7 @@ from pathlib import Path
 from scm_hw.emit import CorePorts, wrapper_name
 from scm_hw.errors import MismatchError, ToolError
 from scm_hw.sim import tools
-from scm_hw.sim.runner import OUTCOMES
+from scm_hw.sim.files import OUTCOMES
 from scm_hw.sim.vectors import Vectors
 from scm_hw.simulate._process import run_tool, telling_line
 

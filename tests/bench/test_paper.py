@@ -321,6 +321,17 @@ def test_a_run_of_some_lines_keeps_the_others(tmp_path, monkeypatch):
     assert learners == {("--keep",): ["IRVFL", "DIRVFL-I"], (): ["DIRVFL-I"]}
 
 
+def test_lines_of_data_that_are_gone_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(paper, "_why_missing", lambda name: None)
+    before = run_main(tmp_path, "--trials", "1")["tables"]["regression"]
+    gone = {"tyukin": "no file tyukin.csv", "abalone": "no file abalone.csv"}
+    monkeypatch.setattr(paper, "_why_missing", gone.get)
+    assert run_main(tmp_path, "--show", "--keep")["tables"]["regression"] == before
+    page = (tmp_path / "paper.md").read_text()
+    assert "R-DB1 abalone is not at hand" in page
+    assert "tyukin is not at hand" not in page
+
+
 def test_a_sign_machine_stands_beside_the_papers_on_the_same_splits(tmp_path):
     published = Published(0.0, 0.15, 0.01)
     lines = [

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import scm_train
 from tests.support import REPOSITORY
 
 # Where each package of the tree is imported from.
@@ -127,11 +128,24 @@ def test_only_explore_uses_both() -> None:
     assert not used & {"boards", "sim"}
 
 
-def test_explore_is_imported_when_it_runs_and_not_before() -> None:
-    """The trainer and its libraries would make every other command wait."""
-    program = "import sys, scm_hw.cli as c; c.build_parser(); print('scm_train' in sys.modules)"
+SLOW = {
+    "import scm_hw.cli as c; c.build_parser()": ("scm_train", "cocotb", "scipy"),
+    "from scm_train.__main__ import main; main(['datasets', '--json'])": ("sklearn", "numba"),
+}
+
+
+@pytest.mark.parametrize("program", SLOW)
+def test_what_is_slow_to_import_waits_until_it_is_needed(program: str) -> None:
+    program = f"{program}; import sys; print(*(m for m in {SLOW[program]} if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("False\n", "")
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("", "")
+
+
+def test_the_trainers_names_are_there_when_asked_for() -> None:
+    assert set(dir(scm_train)) == set(scm_train.__all__)
+    assert all(hasattr(scm_train, name) for name in scm_train.__all__)
+    with pytest.raises(AttributeError, match="'scm_train' has no attribute 'SCMRegresor'"):
+        scm_train.SCMRegresor  # noqa: B018
 
 
 @pytest.mark.parametrize("module", COMPILER)
