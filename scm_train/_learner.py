@@ -88,6 +88,10 @@ class Learner(BaseEstimator):
         next to it, which pays where inputs are finer than the rows are dense.
     stop_step, stop_tolerance : int, float
         Early stopping, L_step and tau, of SCM and DIRVFL2.
+    removal_tolerance : float or None
+        As early stopping ends a layer, its newest nodes go until one of them has lowered the error
+        by more than this share. None is the paper's: ``stop_tolerance``. With 0 as many stay as
+        lower the error at all.
     alpha : float
         LASSO factor of the linear model of SCM and DIRVFL2, in the paper's scaling.
     ridge : float or "auto"
@@ -137,6 +141,7 @@ class Learner(BaseEstimator):
         bias_range: BiasRange = "auto",
         stop_step: int = 20,
         stop_tolerance: float = 0.001,
+        removal_tolerance: float | None = None,
         alpha: float = 0.001,
         ridge: float | str = "auto",
         mechanism: object = None,
@@ -162,6 +167,7 @@ class Learner(BaseEstimator):
         self.bias_range = bias_range
         self.stop_step = stop_step
         self.stop_tolerance = stop_tolerance
+        self.removal_tolerance = removal_tolerance
         self.alpha = alpha
         self.ridge = ridge
         self.mechanism = mechanism

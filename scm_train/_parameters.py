@@ -40,6 +40,9 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
         _number("ridge", ridge, least=0, otherwise=" or 'auto'")
     _whole("stop_step", p["stop_step"])
     _number("stop_tolerance", p["stop_tolerance"])
+    least_gain = p["removal_tolerance"]
+    if least_gain is not None:
+        _number("removal_tolerance", least_gain, otherwise=" or None")
     _number("alpha", p["alpha"], least=0)
     if p["search_rows"] is not None:
         _whole("search_rows", p["search_rows"], otherwise=" or None")
@@ -66,6 +69,7 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
         early_stopping=algorithm.early_stopping,
         stop_step=p["stop_step"],
         stop_tolerance=float(p["stop_tolerance"]),
+        removal_tolerance=None if least_gain is None else float(least_gain),
         linear=algorithm.linear,
         alpha=float(p["alpha"]),
         ridge=ridge if ridge == "auto" else float(ridge),

@@ -141,8 +141,13 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add("--lambdas", type=numbers, help="scales of the weights, in the order they are tried")
     add("--r", type=numbers, dest="r_values", help="increasing sequence r of the inequality")
     add("--tolerance", type=real, help="training RMSE at which training ends")
-    add("--stop-step", type=whole, help="early stopping: L_step (10)")
+    add("--stop-step", type=whole, help="early stopping: L_step (20)")
     add("--stop-tolerance", type=real, help="early stopping: tau (0.001)")
+    add(
+        "--removal-tolerance",
+        type=real,
+        help="early stopping: what the newest node must bring to stay (tau)",
+    )
     add(
         "--removal",
         type=real,

@@ -46,7 +46,8 @@ class Settings:
     ``tolerance`` is a training RMSE. ``early_stopping`` needs validation rows, as does a ``ridge``
     of ``"auto"``. With ``refit`` the final readout is solved on training and validation rows
     together. A layer grows to ``1 + removal`` times its nodes, and loses those that pay least.
-    ``centred`` thresholds of sign and step nodes are halfway between the rows' sums next to them.
+    ``removal_tolerance`` is ``stop_tolerance`` where it is None. ``centred`` thresholds of sign and
+    step nodes are halfway between the rows' sums next to them.
     """
 
     max_nodes: tuple[int | None, ...]
@@ -57,12 +58,19 @@ class Settings:
     early_stopping: bool = False
     stop_step: int = 10
     stop_tolerance: float = 1e-3
+    removal_tolerance: float | None = None
     linear: bool = False
     alpha: float = 0.0
     ridge: float | str = 0.0
     refit: bool = False
     removal: float = 0.0
     centred: bool = False
+
+    @property
+    def least_gain(self) -> float:
+        """What the newest node must bring to stay as early stopping ends a layer."""
+        chosen = self.removal_tolerance
+        return self.stop_tolerance if chosen is None else chosen
 
     def grown(self, number: int) -> int | None:
         """Nodes to which a layer grows; None for no limit."""
@@ -204,7 +212,7 @@ class _Growth:
                 return "no candidate"
             errors.append(self._validation_rmse())
             if self._stalled(errors):
-                self._remove_nodes(_without_gain(errors, self.settings.stop_tolerance))
+                self._remove_nodes(_without_gain(errors, self.settings.least_gain))
                 return "early stopping"
         return "max_nodes"
 

@@ -101,8 +101,9 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "--algorithm deepscn --layers 2 --max-nodes 4,3 --activation sign,step --candidates 9,8 "
         "--encoder binary:3 --input-bits 8 --weights binary --inputs-per-node 1:0.25,2:0.75 "
         "--sign-pattern 0.25 --bias-range=-2,2 --criterion paper --lambdas 0.5,1 --r 0.9,0.99 "
-        "--tolerance 0.001 --stop-step 5 --stop-tolerance 0.01 --alpha 0.1 --ridge 0.001 "
-        "--validation-fraction 0.2 --removal 0.5 --search-rows 50 --seed 7 -q"
+        "--tolerance 0.001 --stop-step 5 --stop-tolerance 0.01 --removal-tolerance 0.02 "
+        "--alpha 0.1 --ridge 0.001 --validation-fraction 0.2 --removal 0.5 --search-rows 50 "
+        "--seed 7 -q"
     )
     machine = fitted(*flags.split())
     expected = {
@@ -122,6 +123,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "bias_range": (-2.0, 2.0),
         "stop_step": 5,
         "stop_tolerance": 0.01,
+        "removal_tolerance": 0.02,
         "alpha": 0.1,
         "ridge": 0.001,
         "mechanism": None,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -124,6 +126,17 @@ def test_early_stopping_follows_the_paper(step: int, tolerance: float) -> None:
         assert kept == 0 or gains[kept - 1] > tolerance
         start = errors[kept]
     assert any(history.removed)
+
+
+def test_fewer_nodes_go_where_less_will_do() -> None:
+    chosen = stopping(5, 0.05, (None,))
+    _, paper, _, _ = run(chosen, noise=0.3)
+    _, history, _, _ = run(replace(chosen, removal_tolerance=0.0), noise=0.3)
+    assert history.validation_rmse == paper.validation_rmse
+    kept = history.nodes_per_layer[0]
+    assert paper.nodes_per_layer[0] < kept < len(history.layer)
+    gains = -np.diff(history.validation_rmse)
+    assert gains[kept - 2] > 0 >= gains[kept - 1 :].max()
 
 
 def test_removed_nodes_leave_no_trace() -> None:
