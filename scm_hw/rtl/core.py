@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from scm_hw.ir import Constant, Input, Op, Program, Ref, Sum, Table, operands, ranges
+from scm_hw.ir import Concat, Constant, Input, Op, Program, Ref, Sum, Table, operands, ranges
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of
 from scm_hw.schedule import Schedule
 from scm_hw.target import ABSORBING, free_ops
@@ -130,6 +130,7 @@ class _Datapath:
         self.free = free_ops(core.program, core.schedule.tech)
         self.inputs = self._unpack()
         self.known: dict[tuple[Ref, int], Value] = {}
+        self.copies: dict[tuple[Ref, int, str], Signal] = {}
         self.parts: dict[str, Module] = {}
         self.rows: dict[Ref, dict[Ref, Value]] = {}
 
@@ -164,14 +165,32 @@ class _Datapath:
         if isinstance(op, Table) and op.memory:
             m.d.comb += signal.eq(self._memory(op.index, cycle)[ref])
         elif table is not None:
-            left, index = self.at(operands(op)[0], cycle), self.at(table.index, cycle)
-            carried = [self.at(r, cycle) for r in operands(op)[2:]]
+            first, _, *more = operands(op)
+            left, *carried = (self._read(op, r, cycle) for r in (first, *more))
+            index = self._read(op, table.index, cycle)
             drive_absorbing(m, signal, left, table, index, *carried)
         else:
-            drive(m, signal, op, [self.at(r, cycle) for r in operands(op)])
+            drive(m, signal, op, [self._read(op, r, cycle) for r in operands(op)])
         path = ".".join(filter(None, (_part(op), signal.name)))
         self.core.probes.append(Probe(ref, path, cycle))
         return signal
+
+    def _read(self, reader: Op, ref: Ref, cycle: int) -> Value:
+        """What an operation sees of another in the same cycle.
+
+        Bits that another module puts side by side are put so again: a port for a part of a signal
+        would have no name.
+        """
+        op, part = self.program.ops[ref], _part(reader)
+        held = self.cycles[ref] not in (None, cycle)
+        if not isinstance(op, Concat) or held or _part(op) == part:
+            return self.at(ref, cycle)
+        key = (ref, cycle, part)
+        if key not in self.copies:
+            self.copies[key] = signal = self._signal(ref, cycle)
+            parts = [self._read(reader, r, cycle) for r in operands(op)]
+            drive(self._module(reader), signal, op, parts)
+        return self.copies[key]
 
     def _module(self, op: Op) -> Module:
         """Where an operation stands. Simulators and readers do better with many small modules."""

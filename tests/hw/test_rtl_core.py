@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -26,7 +27,7 @@ from scm_hw.ir import (
     Table,
     Xor,
 )
-from scm_hw.rtl import ScmCore
+from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Schedule, schedule
 from scm_hw.simulate import run_amaranth
 from tests.hw.programs import packed_vectors, rows_for
@@ -235,3 +236,21 @@ def test_packing_is_the_first_field_lowest() -> None:
     vectors = packed_vectors(program, core.in_widths, core.out_widths, rows=rows)
     assert vectors.inputs == (0b010_111_01, 0b101_100_11)
     assert vectors.outputs == (0b01_111_010, 0b11_100_101)
+
+
+def test_every_port_has_the_name_of_its_signal() -> None:
+    """Also of bits that two nodes look up together, which stand side by side in each."""
+    build = Builder()
+    codes = [build.add(Input(i, 0, 7, name=f"x{i}")) for i in range(2)]
+    bits = [build.add(AtLeast(c, 3, name=f"layer1.node{i}")) for i, c in enumerate(codes)]
+    pair = build.add(Concat(tuple(bits), (1, 1), name="layer2.node0.bits"))
+    outputs = [
+        build.add(Table(pair, contents, name=f"layer2.node{i}"))
+        for i, contents in enumerate([(0, 1, 1, 0), (1, 0, 0, 0)])
+    ]
+    program = build.program(tuple(codes), tuple(outputs))
+    core = check(program, schedule(program, clock_mhz=100))
+    text = to_verilog(core, "scm_core")
+    (ports,) = re.findall(r"module \\scm_core.layer2_node1 \((.*)\);", text)
+    assert {"layer1_node0_2_c0", "layer1_node1_3_c0"} < set(ports.split(", "))
+    assert "port$" not in text
