@@ -20,17 +20,18 @@ from scm_hw.sim import tools
 
 
 class RuntimeObjects:
-    """The library's object files, between a build folder and the user's cache.
+    """Object files of one `kind`, between a build folder and the user's cache.
 
-    One of them, the main program, knows the size of the design's class, which depends on the number
-    of its ports: tops of one `kind` have the same. A cache that can't be read or written costs time
-    and nothing else.
+    A cache that can't be read or written costs time and nothing else.
     """
 
-    def __init__(self, build_dir: Path, *, waves: bool, kind: str) -> None:
+    def __init__(
+        self, build_dir: Path, *, waves: bool, kind: str, files: str = "verilated*.o"
+    ) -> None:
         self.build_dir = build_dir
         self.waves = waves
         self.kind = kind
+        self.files = files
 
     @property
     def folder(self) -> Path:
@@ -69,6 +70,6 @@ class RuntimeObjects:
             with tempfile.TemporaryDirectory(dir=folder.parent) as name:
                 staging = Path(name) / "objects"
                 staging.mkdir()
-                for path in self.build_dir.glob("verilat*.o"):
+                for path in self.build_dir.glob(self.files):
                     shutil.copyfile(path, staging / path.name)
                 staging.rename(folder)

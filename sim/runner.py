@@ -73,9 +73,9 @@ def tests(options: argparse.Namespace) -> str:
 
 def build(options: argparse.Namespace) -> Runner:
     runner = get_runner(options.simulator)
-    objects = RuntimeObjects(options.workdir, waves=options.waves, kind=options.axi or "core")
-    if options.simulator == "verilator":
-        objects.restore()
+    objects = runtime_objects(options) if options.simulator == "verilator" else []
+    for kind in objects:
+        kind.restore()
     runner.build(
         sources=[path.resolve() for path in options.verilog],
         hdl_toplevel=options.top,
@@ -86,9 +86,22 @@ def build(options: argparse.Namespace) -> Runner:
         waves=options.waves,
         always=True,
     )
-    if options.simulator == "verilator":
-        objects.keep()
+    for kind in objects:
+        kind.keep()
     return runner
+
+
+def runtime_objects(options: argparse.Namespace) -> list[RuntimeObjects]:
+    """Verilator's library, and cocotb's main program.
+
+    That one knows the size of the design's class, which depends on the number of its ports: all
+    bare cores have the same, and all of a wrapper.
+    """
+    folder, waves, top = options.workdir, options.waves, options.axi or "core"
+    return [
+        RuntimeObjects(folder, waves=waves, kind="cocotb"),
+        RuntimeObjects(folder, waves=waves, kind=top, files="verilator.o"),
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

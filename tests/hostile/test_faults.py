@@ -17,7 +17,7 @@ from scm_hw.__main__ import main
 from scm_hw.errors import OptionError
 from scm_hw.folders import replacing, write_files
 from scm_hw.simulate import run_icarus
-from tests.hw.commands import command, contents, run, small_model
+from tests.hw.commands import command, contents, quick_build, run, small_model
 
 QUICK = ("--no-sim", "--no-synth")
 PROVEN = ("--sim", "icarus", "--no-synth")
@@ -27,7 +27,7 @@ PROVEN = ("--sim", "icarus", "--no-synth")
 def earlier(tmp_path: Path) -> dict[str, bytes]:
     """A build in place, and another model beside it by now."""
     small_model(tmp_path / "m.npz", seed=2)
-    assert run("build", "m.npz", "--out", "out", *QUICK, cwd=tmp_path).returncode == 0
+    quick_build(tmp_path / "m.npz", tmp_path / "out")
     small_model(tmp_path / "m.npz")
     return contents(tmp_path)
 
@@ -140,7 +140,7 @@ def test_a_simulator_that_crashes_is_one_line(
     assert Path(done.stderr.split("; see ")[-1].strip()).exists()
     left = {k: v for k, v in contents(tmp_path).items() if not k.startswith("out.failed")}
     assert left == earlier
-    assert run("build", "m.npz", "--out", "out", *QUICK, cwd=tmp_path).returncode == 0
+    quick_build(tmp_path / "m.npz", tmp_path / "out")
     assert contents(tmp_path).keys() == earlier.keys()
 
 

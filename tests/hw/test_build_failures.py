@@ -109,7 +109,7 @@ def test_a_wrong_expectation_names_its_vector(
         return type(vectors)(vectors.inputs, tuple(outputs), vectors.in_width, vectors.out_width)
 
     monkeypatch.setattr(CheckRows, "vectors", altered)
-    code, line = failing(tmp_path, capsys, "--sim", "verilator")
+    code, line = failing(tmp_path, capsys, "--sim", "icarus")
     assert code == 1
     assert "(full_speed: 1 wrong results; vector 57 gave" in line
     assert "stage" not in line

@@ -65,7 +65,10 @@ def test_registers_hold_values_to_their_last_use() -> None:
         {"features": 6, "layers": (12,), "bits": 31, "linear": False},
         {"features": 6, "layers": (16,), "bits": 31, "inputs_per_node": 2},
         {"features": 4, "layers": (8, 5), "bits": 15, "outputs": 2},
-        {"features": 6, "layers": (16,), "bits": 25, "spacing": "quantile", "linear": False},
+        pytest.param(
+            {"features": 6, "layers": (16,), "bits": 25, "spacing": "quantile", "linear": False},
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["dense", "selective", "deep", "quantile"],
 )

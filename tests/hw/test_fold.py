@@ -243,10 +243,18 @@ def test_images_of_784_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fold", "options"),
     [
-        ("4x16", {"features": 11, "bits": 25, "spacing": "quantile", "layers": (60,)}),
+        pytest.param(
+            "4x16",
+            {"features": 11, "bits": 25, "spacing": "quantile", "layers": (60,)},
+            marks=pytest.mark.long,
+        ),
         ("2x8", {"features": 6, "bits": 15, "layers": (20, 10), "inputs_per_node": 2}),
         ("4x4", {"features": 8, "encoder": "none", "layers": (20, 10), "outputs": 2}),
-        ("16x42,8x16", {"features": 6, "bits": 7, "layers": (16, 8), "linear": False}),
+        pytest.param(
+            "16x42,8x16",
+            {"features": 6, "bits": 7, "layers": (16, 8), "linear": False},
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["dense", "selective", "codes", "a lane for each connection"],
 )

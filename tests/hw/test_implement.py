@@ -54,6 +54,7 @@ def built(tmp_path: Path, board: str) -> Build:
     return build(model, boards.get(board), None, how)
 
 
+@pytest.mark.long
 def test_an_icebreaker_gets_a_bitstream(tmp_path: Path, fresh_cache: Path) -> None:
     done = built(tmp_path, "icebreaker")
     routed, folder = done.report["implementation"], tmp_path / "out"
