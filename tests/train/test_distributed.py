@@ -24,7 +24,7 @@ from scm_train.mechanisms import Polynomial, Table
 from tests.cluster import cluster
 from tests.train.machines import physics
 
-FAST = {"max_nodes": 8, "candidates": 20, "random_state": 3}
+FAST = {"max_nodes": 5, "candidates": 20, "random_state": 3}
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def sklearn_checks() -> list:
     checks = []
     for name in NAMES:
         # The searches of a whole table of learners add up; SCM's own defaults are checked as such.
-        size = {} if name.startswith("SCM") else {"max_nodes": 30, "candidates": 20}
+        size = {"max_nodes": 30, "candidates": 20} if "SCN" in name else {}
         for estimator, check in estimator_checks_generator(getattr(scm_train, name)(**size)):
             label = check.func.__name__
             # It needs SCIPY_ARRAY_API set before SciPy is first imported.
