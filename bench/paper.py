@@ -21,7 +21,7 @@ from time import monotonic
 from joblib import Parallel, delayed
 from rich.console import Console
 
-from bench.paper_cases import NAMES, SECTIONS, Line, Section
+from bench.paper_cases import KEPT_LABEL, NAMES, SECTIONS, Line, Section
 from bench.paper_journal import Journal, JournalError
 from bench.paper_kept import earlier
 from bench.paper_report import show, write
@@ -93,10 +93,11 @@ def select(all_sections: Sequence[Section], options: argparse.Namespace) -> list
 
 
 def _slow(line: Line) -> bool:
-    """The paper's own settings, of which `search_rows` is none, with a supervisory mechanism."""
+    """The largest data, searches by the paper's settings on much data, and its other reading."""
     job = line.job
     searched = job.learner in SLOW_LEARNERS and "search_rows" not in job.parameters
-    return job.dataset == LARGEST_PLANT or (job.dataset == SLOW_DATASET and searched)
+    slow = job.dataset == LARGEST_PLANT or (job.dataset == SLOW_DATASET and searched)
+    return slow or line.label == KEPT_LABEL
 
 
 def _plain(label: str) -> str:
