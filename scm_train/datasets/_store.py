@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -42,7 +43,10 @@ def fetch(name: str, data_id: int, candidates: Sequence[str]) -> Any:
     from sklearn.datasets import fetch_openml
 
     try:
-        return fetch_openml(data_id=data_id, as_frame=True, cache=False, n_retries=1)
+        with warnings.catch_warnings():
+            # Of a network that fails we tell more below, in one line.
+            warnings.filterwarnings("ignore", message="A network error occurred")
+            return fetch_openml(data_id=data_id, as_frame=True, cache=False, n_retries=1)
     except ImportError as error:
         remedy = f"install pandas to fetch it from OpenML (data_id {data_id})"
         raise missing(name, candidates, remedy) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +36,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An SCM_DATA folder of our own, an empty cache beside it, and no network."""
 
     def unreachable(**_: object) -> None:
+        # As scikit-learn does before it tries again.
+        warnings.warn("A network error occurred while downloading x. Retrying...", stacklevel=1)
         raise OSError("no network")
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", unreachable)
@@ -141,6 +144,7 @@ def test_scm_data_comes_before_the_cache(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [s.name for s in datasets.describe() if s.origin == "file"])
+@pytest.mark.filterwarnings("error")
 def test_missing_file_says_what_to_do(folder: Path, name: str) -> None:
     with pytest.raises(DataError) as caught:
         datasets.load(name)
