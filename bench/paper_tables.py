@@ -170,12 +170,17 @@ def better(a: Mapping[str, Any], b: Mapping[str, Any], score: str) -> bool:
     return a["mean"] > b["mean"] if score == "rate" else a["mean"] < b["mean"]
 
 
-def rankings(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """For every data set whose six learners are all there: best first, the paper's and ours."""
+def rankings(rows: Sequence[Row], scm: str = "SCM") -> list[dict[str, Any]]:
+    """For every data set whose six learners are all there: best first, the paper's and ours.
+
+    The line called `scm` is SCM's.
+    """
+    learners = {name: name for name in ALGORITHMS if name != "SCM"} | {scm: "SCM"}
     named: dict[str, list[Row]] = {}
     for row in rows:
-        if row["learner"] in ALGORITHMS and row["protocol"] != "clean":
-            named.setdefault(row["dataset"], []).append(row)
+        if row["learner"] in learners and row["protocol"] != "clean":
+            plain = row | {"learner": learners[row["learner"]]}
+            named.setdefault(row["dataset"], []).append(plain)
     return [
         {
             "dataset": name,

@@ -8,7 +8,7 @@ import pytest
 
 import scm_train
 from bench import paper, paper_trial
-from bench.paper_cases import NAMES, SECTIONS, Line, Section
+from bench.paper_cases import KEPT_LABEL, NAMES, SECTIONS, Line, Section
 from bench.paper_figures import FIGURES, Published
 from bench.paper_journal import Journal, JournalError
 from bench.paper_report import write
@@ -361,6 +361,22 @@ def test_what_is_worse_is_said_and_the_order_told(tmp_path):
     (order,) = rankings(rows)
     assert order["ours"] == list(ALGORITHMS)
     assert order["paper"] == ["SCM", "SCN", "IRVFL", "DeepSCN", "DIRVFL-I", "DIRVFL-II"]
+
+
+def test_the_order_by_the_other_reading_is_told_where_it_differs(tmp_path):
+    section = section_of(*ALGORITHMS)
+    scm = section.lines[list(ALGORITHMS).index("SCM")]
+    other = replace(scm, label=KEPT_LABEL, job=replace(scm.job, parameters=TINY))
+    section = replace(section, lines=(*section.lines, other))
+    journal = Journal(tmp_path / "j.jsonl")
+    scores = (0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.05)
+    for line, score in zip(section.lines, scores, strict=True):
+        journal.add(line.job, 0, found(score))
+    write([section], journal, [], tmp_path / "paper")
+    page = (tmp_path / "paper.md").read_text()
+    assert "; tau to stop alone: SCM, SCN, DeepSCN, IRVFL, DIRVFL-I, DIRVFL-II)" in page
+    (order,) = json.loads((tmp_path / "paper.json").read_text())["rankings"]
+    assert order["ours"] == list(ALGORITHMS)
 
 
 @pytest.mark.parametrize(
