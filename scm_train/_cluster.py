@@ -17,7 +17,7 @@ from scm_train._shards import HELD, REST, TRAINING, Floats, Frame, Shard
 from scm_train._training import _split
 from scm_train.engine import Settings
 from scm_train.errors import DataError, ParameterError
-from scm_train.linear import LinearPart, _lasso
+from scm_train.linear import LinearPart, solve_linear
 
 __all__ = ["Cluster", "Division"]
 
@@ -100,11 +100,10 @@ class Cluster:
     def linear(self, settings: Settings) -> LinearPart:
         if not settings.linear:
             return LinearPart(np.zeros((self.features, self.outputs)), np.zeros(self.outputs))
-        total, targets = self.sums("means")
-        x_mean, t_mean = total / self.rows, targets / self.rows
+        count = self.rows + self.rest
+        x_mean, t_mean = (total / count for total in self.sums("totals"))
         gram, cross = self.sums("centred_moments", x_mean, t_mean)
-        weights = np.stack([_lasso(gram, c, settings.alpha, self.rows) for c in cross.T], axis=1)
-        return LinearPart(weights, t_mean - x_mean @ weights)
+        return solve_linear(gram, cross, settings.alpha, count, x_mean, t_mean)
 
     def take(self, indices: NDArray[np.integer]) -> Floats:
         """Inputs of the current layer on chosen training rows."""

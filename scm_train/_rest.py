@@ -1,4 +1,4 @@
-"""Training rows beyond those that nodes are configured on: only the readout sees them."""
+"""Training rows beyond those that nodes are configured on, for linear part and readout."""
 
 from __future__ import annotations
 

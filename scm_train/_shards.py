@@ -6,6 +6,7 @@ Candidates come in; sums over the rows go out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,24 +150,28 @@ class Shard:
     def counts(self) -> tuple[int, int, int]:
         return len(self.sides[0]), len(self.sides[1]), len(self.rest)
 
-    def means(self) -> tuple[Floats, Floats]:
-        """Sums of the training inputs and targets."""
-        side = self.sides[0]
-        total = np.zeros(side.seen.shape[1])
-        for rows in row_chunks(len(side), CHUNK):
-            total += self._seen(side, rows).sum(axis=0)
-        return total, side.targets.sum(axis=0)
+    def totals(self) -> tuple[Floats, Floats]:
+        """Sums of the inputs and targets that the linear part is fitted on."""
+        x_total, t_total = np.zeros(self.rest.seen.shape[1]), np.zeros(self.rest.targets.shape[1])
+        for x, t in self._fitted():
+            x_total += x.sum(axis=0)
+            t_total += t.sum(axis=0)
+        return x_total, t_total
 
     def centred_moments(self, x_mean: Floats, t_mean: Floats) -> tuple[Floats, Floats]:
-        """``X^T X`` and ``X^T T`` of the training rows less their means."""
-        side = self.sides[0]
-        d, m = side.seen.shape[1], side.targets.shape[1]
-        gram, cross = np.zeros((d, d)), np.zeros((d, m))
-        for rows in row_chunks(len(side), CHUNK):
-            x = self._seen(side, rows) - x_mean
+        """``X^T X`` and ``X^T T`` of the same rows, less their means."""
+        gram, cross = np.zeros((len(x_mean),) * 2), np.zeros((len(x_mean), len(t_mean)))
+        for x, t in self._fitted():
+            x -= x_mean
             gram += x.T @ x
-            cross += x.T @ (side.targets[rows] - t_mean)
+            cross += x.T @ (t - t_mean)
         return gram, cross
+
+    def _fitted(self) -> Iterator[tuple[Floats, Floats]]:
+        """Inputs and targets of all but the validation rows, some rows at a time."""
+        for side in (self.sides[0], self.rest):
+            for rows in row_chunks(len(side), CHUNK):
+                yield self._seen(side, rows).astype(np.float64), side.targets[rows]
 
     def begin(self, weights: Floats, intercept: Floats) -> list[Floats]:
         """Take the linear part off the targets; the energy left, of both sides."""

@@ -138,7 +138,7 @@ def _encoder(parameters: dict[str, Any], x: NDArray, low: Floats, high: Floats) 
 def _split(
     rows: int, fraction: float, search_rows: int | None, rng: np.random.Generator
 ) -> tuple[NDArray | None, NDArray | None, NDArray | None]:
-    """Row numbers to train on, to hold back, and that only the readout sees, each in order.
+    """Row numbers to train on, to hold back, and that nodes are not configured on, each in order.
 
     None for all, none and none.
     """

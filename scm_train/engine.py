@@ -117,7 +117,7 @@ def train(
 ) -> Fitted:
     """Fit the linear part, grow the layers, and solve for the readout, ``rest`` included."""
     with history.phase("lasso"):
-        linear = _linear_part(part, settings, chunk_map)
+        linear = _linear_part(part, rest, settings, chunk_map)
         history.selected_inputs = linear.selected
     search = Search(settings.search, draw, rng, chunk_map, history)
     growth = _Growth(part, validation, linear, settings, search, history, chunk_map, report)
@@ -358,9 +358,12 @@ class _Growth:
         return float("nan") if self.readout.shadow is None else self.readout.shadow.rmse
 
 
-def _linear_part(part: Part, settings: Settings, chunk_map: ChunkMap) -> LinearPart:
+def _linear_part(
+    part: Part, rest: RestOfRows | None, settings: Settings, chunk_map: ChunkMap
+) -> LinearPart:
     if settings.linear:
-        return fit_linear(part.rows, part.targets, settings.alpha, chunk_map)
+        parts = [(own.rows, own.targets) for own in (part, rest) if own is not None]
+        return fit_linear(parts, settings.alpha, chunk_map)
     outputs = part.targets.shape[1]
     return LinearPart(np.zeros((part.rows.x.shape[1], outputs)), np.zeros(outputs))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.linear_model import Lasso, lars_path_gram
 from scm_train.chunks import ChunkMap
 from scm_train.inputs import CHUNK, Rows
 
-__all__ = ["LinearPart", "fit_linear"]
+__all__ = ["LinearPart", "fit_linear", "solve_linear"]
 
 Floats = NDArray[np.float64]
 
@@ -37,30 +38,46 @@ class LinearPart:
         return x @ self.weights + self.intercept
 
 
-def fit_linear(rows: Rows, targets: Floats, alpha: float, chunk_map: ChunkMap) -> LinearPart:
-    """Minimise ``sum (t - x p - u)^2 + alpha sum |p|`` for every output.
+def fit_linear(
+    parts: Sequence[tuple[Rows, Floats]], alpha: float, chunk_map: ChunkMap
+) -> LinearPart:
+    """Minimise ``sum (t - x p - u)^2 + alpha sum |p|`` for every output, over rows in some parts.
 
     The paper sets ``u`` to the mean of the targets, which is its best value for inputs of mean 0.
     Inputs and targets are therefore centred for the fit, and the shift of the inputs is folded into
     the intercept: ``u = mean(t) - mean(x) p``.
     """
-    x_mean, gram, cross = _moments(rows, targets, chunk_map)
-    weights = np.stack([_lasso(gram, c, alpha, len(rows)) for c in cross.T], axis=1)
-    return LinearPart(weights, targets.mean(axis=0) - x_mean @ weights)
+    count = sum(len(rows) for rows, _ in parts)
+    x_mean = np.sum([_total(rows, chunk_map) for rows, _ in parts], axis=0) / count
+    t_mean = np.sum([targets.sum(axis=0) for _, targets in parts], axis=0) / count
+    moments = [_moments(*part, x_mean, t_mean, chunk_map) for part in parts]
+    gram, cross = (np.sum(own, axis=0) for own in zip(*moments, strict=True))
+    return solve_linear(gram, cross, alpha, count, x_mean, t_mean)
 
 
-def _moments(rows: Rows, targets: Floats, chunk_map: ChunkMap) -> tuple[Floats, Floats, Floats]:
-    """Mean of the inputs, and centred ``X^T X`` and ``X^T T``."""
-    total = chunk_map(lambda chunk: rows.seen(chunk).sum(axis=0), len(rows), CHUNK)
-    x_mean = np.sum(total, axis=0) / len(rows)
-    t_mean = targets.mean(axis=0)
+def solve_linear(
+    gram: Floats, cross: Floats, alpha: float, count: int, x_mean: Floats, t_mean: Floats
+) -> LinearPart:
+    """The linear part, from centred ``X^T X`` and ``X^T T`` of so many rows and their means."""
+    weights = np.stack([_lasso(gram, c, alpha, count) for c in cross.T], axis=1)
+    return LinearPart(weights, t_mean - x_mean @ weights)
+
+
+def _total(rows: Rows, chunk_map: ChunkMap) -> Floats:
+    return np.sum(chunk_map(lambda chunk: rows.seen(chunk).sum(axis=0), len(rows), CHUNK), axis=0)
+
+
+def _moments(
+    rows: Rows, targets: Floats, x_mean: Floats, t_mean: Floats, chunk_map: ChunkMap
+) -> tuple[Floats, Floats]:
+    """``X^T X`` and ``X^T T`` less the means."""
 
     def on(chunk: slice) -> tuple[Floats, Floats]:
         x = rows.seen(chunk) - x_mean
         return x.T @ x, x.T @ (targets[chunk] - t_mean)
 
     parts = chunk_map(on, len(rows), CHUNK)
-    return x_mean, np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
+    return np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
 
 
 def _lasso(gram: Floats, cross: Floats, alpha: float, rows: int) -> Floats:

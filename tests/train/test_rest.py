@@ -42,6 +42,14 @@ def test_the_readout_is_solved_on_all_rows(
     np.testing.assert_allclose(fitted.readout, wanted, atol=1e-9)
 
 
+def test_the_linear_part_is_fitted_on_all_rows() -> None:
+    x, y = problem()
+    settings = {"ridge": 0.0, "validation_fraction": 0.0}
+    some, every = machine(x, y, search_rows=200, **settings), machine(x, y, **settings)
+    np.testing.assert_allclose(some.linear, every.linear, rtol=1e-9)
+    np.testing.assert_allclose(some.intercept, every.intercept, rtol=1e-9)
+
+
 def test_nodes_depend_on_the_searched_rows_alone() -> None:
     x, y = problem()
     first = machine(x, y, search_rows=200)
