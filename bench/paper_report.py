@@ -30,11 +30,12 @@ splits too.
 Protocols: `paper` stops early by the test rows, as the paper's algorithm does; `clean` by rows
 split off from the training rows; `either` is a learner that does not stop early. Seconds are of
 processor time in training, one thread for linear algebra; the paper's are from another machine.
+LUTs and cycles are the compiler's estimate for the model of the first trial on `arty-a7`; those of
+trees are about what conifer takes.
+
 `SCM, tau to stop alone`: as the paper writes its algorithm, nodes go until one brings more than
 tau, which leaves few or none where tau is large; in its figure tau is 0, and nodes go that bring
 nothing. This line takes tau to end a layer, and 0 to remove nodes.
-LUTs and cycles are the compiler's estimate for the model of the first trial on `arty-a7`; those of
-trees are about what conifer takes.
 
 Lines on the same data set are compared on the trials that all of them have, but for those with one
 trial alone, which says little. A run that was cut short shows what it had finished: a table may

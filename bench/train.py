@@ -43,12 +43,13 @@ from scm_train._parameters import input_bits_of
 from scm_train.chunks import ChunkMap
 from scm_train.draw import CandidateDraw
 from scm_train.encoders import fit_encoder
-from scm_train.engine import Part, Settings, train
+from scm_train.engine import Part, train
 from scm_train.history import History
 from scm_train.inputs import Rows, first_inputs
 from scm_train.machine import Layer
 from scm_train.scaling import to_unit
 from scm_train.search import SearchSettings
+from scm_train.settings import Settings
 
 #: The small case: nodes and candidates per draw.
 NODES, CANDIDATES = 100, 100

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from scm_train._shards import HELD, REST, TRAINING, Floats, Frame, Shard
 from scm_train._training import _split
-from scm_train.engine import Settings
 from scm_train.errors import DataError, ParameterError
 from scm_train.linear import LinearPart, solve_linear
+from scm_train.settings import Settings
 
 __all__ = ["Cluster", "Division"]
 

@@ -12,9 +12,9 @@ from scm_train.activations import HARDWARE_ACTIVATIONS, activation
 from scm_train.algorithms import Algorithm
 from scm_train.draw import CandidateDraw
 from scm_train.encoders import parse_encoder
-from scm_train.engine import Settings
 from scm_train.errors import ParameterError
 from scm_train.search import SearchSettings
+from scm_train.settings import Settings
 
 __all__ = [
     "LAMBDAS",

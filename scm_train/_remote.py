@@ -15,12 +15,13 @@ from scm_train._rest import upper
 from scm_train._shards import Floats, Node
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.draws import Draws
-from scm_train.engine import Settings, _Growth
+from scm_train.engine import _Growth
 from scm_train.history import History
 from scm_train.linear import LinearPart
 from scm_train.machine import Layer
 from scm_train.readout import DEPENDENT, MOST_PASSES, Readout, _rmse
 from scm_train.search import Configuration, SearchSettings
+from scm_train.settings import Settings
 
 __all__ = ["RemoteGrowth", "RemoteRest", "RemoteSearch"]
 

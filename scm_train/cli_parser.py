@@ -100,7 +100,9 @@ def _add_data_flags(fit: argparse.ArgumentParser) -> None:
         "--validation-fraction", type=real, help="share of training rows to validate on (0.1)"
     )
     group.add_argument(
-        "--search-rows", type=whole, help="most rows to find nodes on; all the rest sees all (all)"
+        "--search-rows",
+        type=whole,
+        help="most rows to find nodes on; linear part and readout see all (all)",
     )
     group.add_argument("--seed", type=seed, default=0, help="of the split and of training (0)")
 

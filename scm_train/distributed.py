@@ -28,12 +28,13 @@ from scm_train._training import ENCODER_ROWS, Task, _check_span, _info, _machine
 from scm_train.algorithms import Algorithm
 from scm_train.draws import Draws
 from scm_train.encoders import Encoder, fit_encoder, parse_encoder
-from scm_train.engine import Fitted, Settings, grow
+from scm_train.engine import Fitted, grow
 from scm_train.errors import DataError, ParameterError
 from scm_train.history import History
 from scm_train.machine import Machine
 from scm_train.progress import progress_bar
 from scm_train.scaling import to_unit
+from scm_train.settings import Settings
 
 __all__ = ["is_distributed", "train_distributed"]
 

@@ -74,8 +74,8 @@ def tests(options: argparse.Namespace) -> str:
 def build(options: argparse.Namespace) -> Runner:
     runner = get_runner(options.simulator)
     objects = runtime_objects(options) if options.simulator == "verilator" else []
-    for kind in objects:
-        kind.restore()
+    for own in objects:
+        own.restore()
     runner.build(
         sources=[path.resolve() for path in options.verilog],
         hdl_toplevel=options.top,
@@ -86,8 +86,8 @@ def build(options: argparse.Namespace) -> Runner:
         waves=options.waves,
         always=True,
     )
-    for kind in objects:
-        kind.keep()
+    for own in objects:
+        own.keep()
     return runner
 
 

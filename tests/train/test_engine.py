@@ -8,11 +8,12 @@ import pytest
 from scm_train.chunks import ChunkMap, chunk_map
 from scm_train.draw import CandidateDraw
 from scm_train.encoders import fit_encoder
-from scm_train.engine import Part, Settings, train
+from scm_train.engine import Part, train
 from scm_train.history import History
 from scm_train.inputs import Rows
 from scm_train.machine import Machine
 from scm_train.search import SearchSettings
+from scm_train.settings import Settings
 
 R_VALUES = (0.9, 0.99, 0.999, 0.9999, 0.99999)
 
