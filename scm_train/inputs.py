@@ -32,9 +32,8 @@ __all__ = [
 
 #: Rows that are encoded or scaled at a time.
 CHUNK = 65536
-#: Scaled inputs are kept up to this size in either precision, and computed anew for every chunk
-#: beyond it.
-CACHE_BYTES = 256 << 20
+#: So many scaled inputs are kept in each precision, and computed anew for every chunk beyond it.
+CACHE_ENTRIES = 64 << 20
 #: Features are tabulated together up to this number of joint levels: a table of so many entries for
 #: a hundred candidates still fits a core's own cache.
 JOINT_LEVELS = 1024
@@ -124,7 +123,7 @@ class _ChunkCache:
         self._scratch = Scratch()
         self._kept: dict[type, NDArray] = {}
         for dtype, height in ((np.float32, columns + 1), (np.float64, columns)):
-            if rows * height * np.dtype(dtype).itemsize <= CACHE_BYTES:
+            if rows * height <= CACHE_ENTRIES:
                 self._kept[dtype] = kept = np.ones((height, rows), dtype=dtype)
                 for part in row_chunks(rows, CHUNK):
                     kept[:columns, part] = chunk(part, dtype).T

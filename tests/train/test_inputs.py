@@ -72,7 +72,7 @@ def test_inputs_too_large_to_keep_give_the_same_sums(
     source = rows_of(rng.random((40, 3)), "none")
     weights, biases = rng.uniform(-1, 1, (5, 3)), rng.uniform(-1, 1, 5)
     kept = DirectInputs(source).sums(weights, biases, dtype)(slice(10, 30))
-    monkeypatch.setattr("scm_train.inputs.CACHE_BYTES", 0)
+    monkeypatch.setattr("scm_train.inputs.CACHE_ENTRIES", 0)
     np.testing.assert_array_equal(
         DirectInputs(source).sums(weights, biases, dtype)(slice(10, 30)), kept
     )
