@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from amaranth.back import verilog
 
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import OptionError, ToolError
-from scm_hw.sim import Outcome, Probe, Scoreboard, Vectors, all_scenarios, tools
+from scm_hw.sim import Outcome, Probe, Scoreboard, Vectors, all_scenarios, runner, tools
 from scm_hw.sim.driver import Driver, Sink, always, random_gate
 from scm_hw.sim.model import Mismatch
 from scm_hw.sim.monitor import Monitor
@@ -205,3 +206,13 @@ def test_runtime_objects_are_kept_once_and_put_back_newer(
     (restored,) = (tmp_path / "third").iterdir()
     assert (restored.name, restored.read_text()) == ("verilated.o", "1")
     assert restored.stat().st_mtime > time.time()
+
+
+def test_tops_share_the_library_and_not_the_main_program(tmp_path: Path) -> None:
+    def folders(axi: str | None) -> tuple[Path, ...]:
+        options = argparse.Namespace(workdir=tmp_path, waves=False, axi=axi)
+        return tuple(objects.folder for objects in runner.runtime_objects(options))
+
+    (library, core), (of_axis, axis), (of_axil, axil) = map(folders, (None, "axis", "axil"))
+    assert library == of_axis == of_axil
+    assert len({library, core, axis, axil}) == 4

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scm_hw.load import evaluate, read_model
 from scm_train import estimators, model_file
 from scm_train.__main__ import main
+from scm_train.cli_parser import build_parser
 from scm_train.machine import hardware_reasons
 from tests.train.commands import FAST, fitted, labels_csv, plant_csv
 
@@ -136,6 +139,25 @@ def test_every_flag_reaches_the_learner(monkeypatch):
     assert seen == expected
     assert machine.encoder.bits == (3, 3, 3)
     assert [layer.activation for layer in machine.layers] == ["sign", "step"]
+
+
+def test_numbers_in_the_help_are_the_defaults():
+    own = estimators.SCMRegressor().get_params()
+    shown = {}
+    for action in fit_actions():
+        if number := re.search(r"\(([\d.]+)\)$", action.help or ""):
+            default = own[action.dest] if action.default == argparse.SUPPRESS else action.default
+            shown[action.dest] = (float(number[1]), default)
+    assert {"stop_step", "stop_tolerance", "validation_fraction", "seed"} <= set(shown)
+    assert {name: told for name, (told, _) in shown.items()} == {
+        name: default for name, (_, default) in shown.items()
+    }
+
+
+def fit_actions() -> list[argparse.Action]:
+    """The flags of `fit`."""
+    parsers = next(a for a in build_parser()._actions if isinstance(a.choices, dict))
+    return parsers.choices["fit"]._actions
 
 
 def test_values_that_are_words():

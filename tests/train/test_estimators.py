@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from math import nan
 
 import numpy as np
 import pandas as pd
@@ -281,6 +282,11 @@ def test_feature_names_come_from_the_data_frame() -> None:
         (SCMRegressor(alpha=-1), "alpha must be a number of at least 0, not -1"),
         (SCMRegressor(tolerance=None), "tolerance must be a number of at least 0, not None"),
         (SCMRegressor(stop_step=0), "stop_step must be a positive whole number, not 0"),
+        (SCMRegressor(removal_tolerance="tau"), "removal_tolerance must be a number or None, not"),
+        (
+            SCMRegressor(removal_tolerance=nan),
+            "removal_tolerance must be a number",
+        ),
         (SCMRegressor(validation_fraction=1), "validation_fraction must be at least 0 and below 1"),
         (SCMRegressor(validation_fraction=0.999), "leave at least 10 of the 60 rows to train on"),
         (SCMRegressor(validation_fraction=0.85), "not 9 as with 0.85; take less, or pass eval_set"),
