@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from scm_hw.errors import OptionError
+from scm_hw.sim.scenario import STALLED_VECTORS
 from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
 
 TESTBENCH = "tb_scm_core.v"
@@ -17,9 +18,9 @@ ACTIVITY_CYCLES = 400
 def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[str, str]:
     """The test bench and its vectors, file name to text.
 
-    It plays the vectors at full speed, with stalls on both sides, into a sink that waits for
-    out_valid, and with resets in mid-stream; its last line begins with PASS or FAIL. The hex files
-    are looked for in the current folder; +inputs= and +outputs= name others.
+    It plays the vectors at full speed, and the first of them with stalls on both sides, into a sink
+    that waits for out_valid, and with resets in mid-stream; its last line begins with PASS or FAIL.
+    The hex files are looked for in the current folder; +inputs= and +outputs= name others.
     """
     if latency < 1 or interval < 1:
         raise OptionError(
@@ -30,6 +31,7 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
         in_width=vectors.in_width,
         out_width=vectors.out_width,
         count=len(vectors),
+        stalled=min(len(vectors), max(STALLED_VECTORS, 8 * (latency + interval) // interval)),
         latency=latency,
         interval=interval,
         inputs=INPUTS,
@@ -42,18 +44,20 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
 # Pins change at the falling edge and are read at the rising one, so that no simulator's order of
 # events can matter.
 _TEMPLATE = Template("""\
-// Self-checking test bench of scm_core: all vectors at full speed, again with stalls on both sides,
-// again into a sink that waits for out_valid, and again with resets in mid-stream. Run it from the
-// folder of its vectors, or name them: +inputs=FILE +outputs=FILE. The last line begins with PASS
-// or FAIL. With +activity=FILE it only writes what switches in the first cycles at full speed, as a
-// waveform. As SystemVerilog and with SYSTEMVERILOG_FATAL defined, a failing run also ends with a
-// non-zero exit code.
+// Self-checking test bench of scm_core: all vectors at full speed, and the first of them again with
+// stalls on both sides, into a sink that waits for out_valid, and with resets in mid-stream. Run it
+// from the folder of its vectors, or name them: +inputs=FILE +outputs=FILE. The last line begins
+// with PASS or FAIL. With +activity=FILE it only writes what switches in the first cycles at full
+// speed, as a waveform. As SystemVerilog and with SYSTEMVERILOG_FATAL defined, a failing run also
+// ends with a non-zero exit code.
 `timescale 1ns / 1ps
 
 module tb_scm_core;
   localparam IN_WIDTH = $in_width;
   localparam OUT_WIDTH = $out_width;
   localparam COUNT = $count;
+  // Vectors of a run with stalls: enough to cross every state of the pipeline.
+  localparam STALLED = $stalled;
   localparam LATENCY = $latency;
   localparam INTERVAL = $interval;
   // Cycles without a transfer after which a sample counts as lost.
@@ -87,6 +91,7 @@ module tb_scm_core;
   reg [8*512-1:0] inputs_file, outputs_file, activity_file;
 
   integer cycle = 0;
+  integer count = COUNT;
   integer sent = 0;
   integer received = 0;
   integer errors = 0;
@@ -125,7 +130,7 @@ module tb_scm_core;
     begin
       lfsr = {lfsr[14:0], lfsr[15] ^ lfsr[13] ^ lfsr[12] ^ lfsr[10]};
       // Once offered, a sample stays until it is taken.
-      if (!in_valid) in_valid = sent < COUNT && (!stalling || lfsr[3] || lfsr[7]);
+      if (!in_valid) in_valid = sent < count && (!stalling || lfsr[3] || lfsr[7]);
       if (in_valid) in_data = inputs[sent];
       else in_data = {IN_WIDTH{lfsr[1]}};
       out_ready = !stalling || (lfsr[0] && (patient ? waiting : lfsr[5]));
@@ -214,18 +219,19 @@ module tb_scm_core;
         $$dumpfile(activity_file);
         $$dumpvars(0, dut);
         recorded = 1;
-      end else if (recorded >= ACTIVITY || (received >= COUNT - 1 && recorded > 1)) begin
+      end else if (recorded >= ACTIVITY || (received >= count - 1 && recorded > 1)) begin
         $$dumpoff;
         $$finish;
       end else if (recorded > 0) recorded = recorded + 1;
     end
   endtask
 
-  // One run over all vectors, from a reset.
+  // One run over the vectors, from a reset.
   task play;
     input stalls, waits, resets;
     begin
       stalling = stalls;
+      count = stalls ? STALLED : COUNT;
       patient = waits;
       sent = 0;
       received = 0;
@@ -236,7 +242,7 @@ module tb_scm_core;
       in_valid = 1'b0;
       repeat (3) @(negedge clk);
       rst = 1'b0;
-      while (errors < MAX_ERRORS && quiet < (received == COUNT ? DRAIN : PATIENCE)) begin
+      while (errors < MAX_ERRORS && quiet < (received == count ? DRAIN : PATIENCE)) begin
         drive;
         rst = resets && (step == FIRST_RESET || step == SECOND_RESET || step == THIRD_RESET);
         @(posedge clk);
@@ -247,8 +253,8 @@ module tb_scm_core;
         @(negedge clk);
         if (record) record_activity;
       end
-      if (received != COUNT && errors < MAX_ERRORS) begin
-        $$display("error: %0d of %0d vectors have no result", COUNT - received, COUNT);
+      if (received != count && errors < MAX_ERRORS) begin
+        $$display("error: %0d of %0d vectors have no result", count - received, count);
         errors = errors + 1;
       end
     end
