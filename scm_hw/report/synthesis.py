@@ -123,16 +123,16 @@ def synthesise(
     Results are kept by the digest of sources, options and tool in `cache_dir`, the user's cache
     folder unless told otherwise. `netlist` names a file for the Verilog of the netlist.
     """
-    script = yosys.whole(verilog, top, family)
+    whole = yosys.whole(verilog, top, family)
+    script = yosys.without_block_ram(verilog, top, family) or whole
     stem = (cache_dir or user_cache("synthesis")) / _digest(verilog, script)
     cells, text = _recall(stem)
     if cells is None or (netlist is not None and text is None):
         began = time.monotonic()
-        shorter = yosys.without_block_ram(verilog, top, family)
         try:
-            cells, text = _run_yosys(verilog, shorter or script, timeout, progress)
-        except _NeedsBlockRam:
             cells, text = _run_yosys(verilog, script, timeout, progress)
+        except _NeedsBlockRam:
+            cells, text = _run_yosys(verilog, whole, timeout, progress)
         _store(stem, cells, text)
         _store_pace(stem.parent, sum(cells.values()), time.monotonic() - began)
     if netlist is not None and text is not None:

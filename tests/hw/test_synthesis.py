@@ -11,11 +11,14 @@ import pytest
 from amaranth.back import verilog
 
 from scm_hw import boards
+from scm_hw.build import load_design
+from scm_hw.design import Options
 from scm_hw.emit import yosys
 from scm_hw.errors import FitError, OptionError, ToolError
 from scm_hw.report import synthesis
 from scm_hw.report.synthesis import Resources, fits, synthesise
 from scm_hw.simulate import run_icarus
+from tests.hw.commands import small_model
 from tests.hw.standin import StandIn, standin_vectors
 
 REGISTER = "module scm_core(input clk, input [3:0] d, output reg [3:0] q);\n"
@@ -33,7 +36,8 @@ def no_yosys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seed_cache(folder: Path, sources: dict[str, str], content: str, netlist: str | None) -> None:
-    script = yosys.whole(sources, "scm_core", "xc7")
+    script = yosys.without_block_ram(sources, "scm_core", "xc7")
+    assert script is not None
     stem = folder / synthesis._digest(sources, script)
     stem.with_suffix(".json").write_text(content)
     if netlist is not None:
@@ -98,6 +102,21 @@ def test_the_shorter_script_gives_the_same_netlist(
     assert shorter.read_bytes() == (tmp_path / "whole.v").read_bytes()
 
 
+@pytest.mark.long
+def test_the_shorter_script_gives_folded_cores_the_same_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their memories are of a few words; nets may have other names."""
+    model = small_model(tmp_path / "m.npz")
+    text = load_design(model, boards.get("arty-a7"), Options(fold="1x2")).verilog
+    sources = {"scm_core.v": text}
+    assert re.search(r"reg .*\[\d+:0\];", text)
+    assert yosys.without_block_ram(sources, "scm_core", "xc7") is not None
+    found = synthesise(sources, cache_dir=tmp_path / "one")
+    monkeypatch.setattr(yosys, "without_block_ram", lambda *_: None)
+    assert synthesise(sources, cache_dir=tmp_path / "two") == found
+
+
 def test_a_table_for_a_block_ram_gets_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
     run = synthesis._run_yosys
@@ -110,7 +129,9 @@ def test_a_table_for_a_block_ram_gets_one(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("text", "family", "release"),
     [
-        ("  reg [7:0] mem [31:0];\n", "xc7", "0.70.0.0.post1"),
+        ("  reg [7:0] mem [64:0];\n", "xc7", "0.70.0.0.post1"),
+        ("  reg [7:0] mem [0:99];\n", "xc7", "0.70.0.0.post1"),
+        ('  (* ram_style = "block" *)\n  reg [7:0] mem [31:0];\n', "xc7", "0.70.0.0.post1"),
         ("", "ecp5", "0.70.0.0.post1"),
         ("", "xc7", "0.71.0.0.post1"),
         ("", "xc7", "0.7.0.0.post1"),
