@@ -5,7 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 SUDO   := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
-JOBS   ?= 2
+CORES  := $(shell nproc 2>/dev/null || echo 2)
+# One more than cores: some tests wait for processes of their own.
+JOBS   ?= $(shell expr $(CORES) + 1)
 
 .PHONY: setup demo test test-all coverage licences lint bench-quick clean icarus chromium
 
@@ -43,11 +45,11 @@ demo: setup
 	@echo "  cd rtl_out/servo_nexys && vivado -mode batch -source build.tcl"
 
 test: setup chromium lint
-	@$(BIN)/python -m pytest -q -n $(JOBS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 # The long proofs and simulations as well.
 test-all: setup chromium lint
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m "long or not long"
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "long or not long"
 
 # Line and branch coverage of scm_hw, subprocesses included; slow.
 coverage: setup
@@ -65,7 +67,7 @@ lint: $(READY)
 
 # The paper's evaluation in ten minutes on two cores; `pip install -e '.[bench]'` adds CatBoost.
 bench-quick: $(READY)
-	@$(BIN)/python -m bench.paper --quick --jobs $(JOBS)
+	@$(BIN)/python -m bench.paper --quick --jobs $(CORES)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

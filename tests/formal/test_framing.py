@@ -77,7 +77,7 @@ class Unit(Component):
         return m
 
 
-@pytest.mark.parametrize("fault", [False, True])
+@pytest.mark.parametrize("fault", [pytest.param(False, marks=pytest.mark.long), True])
 def test_the_crc_is_that_of_its_definition(fault: bool, tmp_path: Path) -> None:
     """By induction: after any number of bytes; at fault, that of another polynomial."""
     rules = UNIT.replace("edb88320", "edb88330") if fault else UNIT

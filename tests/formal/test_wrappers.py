@@ -188,6 +188,7 @@ def test_axi_lite_keeps_its_rules(tmp_path: Path) -> None:
     assert lite_holds(tmp_path, {})
 
 
+@pytest.mark.long
 def test_a_wrong_axi_lite_has_a_counterexample(tmp_path: Path) -> None:
     assert not lite_holds(tmp_path / "lost", {"s_axi_awready": "1'h1"})
 

@@ -128,7 +128,13 @@ def test_rows_survive_a_board_that_is_unplugged(
     assert not link.is_symlink()
 
 
-@pytest.mark.parametrize("units", [(), ("--input-format", "x1=adc:9:-3:5", "--output-units")])
+@pytest.mark.parametrize(
+    "units",
+    [
+        pytest.param((), marks=pytest.mark.long),
+        ("--input-format", "x1=adc:9:-3:5", "--output-units"),
+    ],
+)
 def test_the_commands(units: tuple[str, ...], model: Path, tmp_path: Path) -> None:
     """`emulate` says where it is; `run` finds nothing to complain of; a signal ends all."""
     link = tmp_path / "tty"
