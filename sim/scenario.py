@@ -169,6 +169,11 @@ def _wrong(what: str, promised: int, measured: Sequence[int]) -> Iterator[str]:
             return
 
 
+def stalled_vectors(latency: int, interval: int) -> int:
+    """How many a run with stalls takes: enough for its resets to find the pipeline full."""
+    return max(STALLED_VECTORS, 9 * (latency + interval) // interval)
+
+
 def all_scenarios(vectors: Vectors, *, latency: int, interval: int, seed: int) -> list[Scenario]:
     """One scenario per name in NAMES: full speed over all vectors, stalls, resets in mid-stream."""
     timing = {"latency": latency, "interval": interval}
@@ -176,7 +181,7 @@ def all_scenarios(vectors: Vectors, *, latency: int, interval: int, seed: int) -
     full = 3 * (latency + interval)
     resets = (RESET_CYCLES + 1 + latency // 2, full + 7, 2 * full + 9, 2 * full + 12)
     # An interval needs two samples, and a reset in mid-stream needs a stream.
-    few = _repeated(vectors, 3 * full // interval).head(max(STALLED_VECTORS, 3 * full // interval))
+    few = _repeated(vectors, 3 * full // interval).head(stalled_vectors(latency, interval))
     scenarios = [full_speed(_repeated(vectors, 2), seed=seed, **timing)]
     for name, offered, taken, patient in STALLS:
         random = Random(f"{seed} {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from scm_hw.errors import OptionError
-from scm_hw.sim.scenario import STALLED_VECTORS
+from scm_hw.sim.scenario import stalled_vectors
 from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
 
 TESTBENCH = "tb_scm_core.v"
@@ -31,7 +31,7 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
         in_width=vectors.in_width,
         out_width=vectors.out_width,
         count=len(vectors),
-        stalled=min(len(vectors), max(STALLED_VECTORS, 8 * (latency + interval) // interval)),
+        stalled=min(len(vectors), stalled_vectors(latency, interval)),
         latency=latency,
         interval=interval,
         inputs=INPUTS,
