@@ -8,8 +8,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support import REPOSITORY
@@ -17,35 +17,46 @@ from tests.support import REPOSITORY
 PATIENCE = 60.0
 
 
+LOCAL = ("--host", "127.0.0.1", "--no-dashboard")
+
+
 @dataclass
 class Cluster:
     """Processes of a scheduler and its workers."""
 
     address: str
-    workers: list[subprocess.Popen]
+    folder: Path
+    options: tuple[str, ...]
+    workers: list[subprocess.Popen] = field(default_factory=list)
+
+    def hire(self) -> None:
+        """One more worker of one thread, without a nanny: the dead stay dead."""
+        words = ["worker", self.address, *LOCAL, "--no-nanny", "--nthreads", "1", *self.options]
+        words += ["--name", f"worker{len(self.workers)}"]
+        self.workers.append(_started(*words, cwd=self.folder))
 
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int, *options: str) -> Iterator[Cluster]:
-    """A scheduler with so many workers of one thread each, without nannies: the dead stay dead."""
+    """A scheduler with so many workers."""
     about = folder / "scheduler.json"
-    local = ("--host", "127.0.0.1", "--no-dashboard")
-    processes = [
-        _started("scheduler", *local, "--port", "0", "--scheduler-file", about, cwd=folder)
-    ]
-    try:
+    words = ("scheduler", *LOCAL, "--port", "0", "--scheduler-file", about)
+    with contextlib.ExitStack() as at_end:
+        scheduler = _started(*words, cwd=folder)
+        at_end.callback(_end, [scheduler])
         # The file is there before it is written.
-        _wait(lambda: about.exists() and about.read_text().endswith("}"), processes)
-        address = json.loads(about.read_text())["address"]
-        for number in range(workers):
-            words = ["worker", address, *local, "--no-nanny", "--nthreads", "1", *options]
-            words += ["--name", f"worker{number}"]
-            processes.append(_started(*words, cwd=folder))
-        yield Cluster(address, processes[1:])
-    finally:
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
+        _wait(lambda: about.exists() and about.read_text().endswith("}"), scheduler)
+        there = Cluster(json.loads(about.read_text())["address"], folder, options)
+        at_end.callback(_end, there.workers)
+        for _ in range(workers):
+            there.hire()
+        yield there
+
+
+def _end(processes: list[subprocess.Popen]) -> None:
+    for process in processes:
+        process.kill()
+        process.wait()
 
 
 def _started(*words: str | Path, cwd: Path) -> subprocess.Popen:
@@ -56,8 +67,8 @@ def _started(*words: str | Path, cwd: Path) -> subprocess.Popen:
     return subprocess.Popen(argv, cwd=cwd, env=env, stdout=quiet, stderr=quiet)
 
 
-def _wait(ready, processes: list[subprocess.Popen]) -> None:
+def _wait(ready: Callable[[], bool], process: subprocess.Popen) -> None:
     end = time.monotonic() + PATIENCE
     while not ready():
-        assert time.monotonic() < end and all(p.poll() is None for p in processes)
+        assert time.monotonic() < end and process.poll() is None
         time.sleep(0.05)
