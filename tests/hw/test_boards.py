@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Signal
 from amaranth.sim import Simulator, SimulatorContext
 
@@ -18,6 +17,7 @@ from scm_hw.boards import top as board_top
 from scm_hw.boards.devices import DEVICES
 from scm_hw.emit import board_files
 from scm_hw.errors import OptionError
+from scm_hw.rtl import to_verilog
 from scm_hw.sim import Vectors
 from scm_hw.simulate._lint import PRIMITIVES
 from tests.hw.standin import StandIn, standin_vectors
@@ -208,7 +208,7 @@ endmodule
 def test_emitted_top_runs_in_icarus(
     tmp_path: Path, change: Callable[[Vectors], Vectors], lamps: str
 ) -> None:
-    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    core = to_verilog(StandIn(), "scm_core")
     files = board_files(boards.get("nexys-a7"), core, change(standin_vectors(300)))
     sources = {"scm_core.v": core, "scm_top.v": files["scm_top.v"]}
     sources |= {"bench.v": BENCH, "primitives.v": PRIMITIVES}

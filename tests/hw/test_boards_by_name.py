@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 
 from scm_hw import boards
 from scm_hw.boards import by_name
 from scm_hw.build import BuildOptions, build
 from scm_hw.emit import board_files, uart_files
 from scm_hw.errors import OptionError
+from scm_hw.rtl import to_verilog
 from scm_hw.uart import Hello
 from tests.hw.commands import small_model
 from tests.hw.standin import StandIn, standin_vectors
@@ -80,7 +80,7 @@ def test_every_board_with_a_uart_has_a_size(platform: by_name.Platform) -> None:
 
 
 def tops(board: boards.Board) -> dict[str, str]:
-    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    core = to_verilog(StandIn(), "scm_core")
     vectors = standin_vectors(20)
     hello = Hello(
         digest=bytes(32),
@@ -144,7 +144,7 @@ def test_lamps_of_other_boards() -> None:
 
 
 def test_the_colours_of_one_lamp_show_all_three_states() -> None:
-    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    core = to_verilog(StandIn(), "scm_core")
     text = board_files(boards.get("ecpix585"), core, standin_vectors(20))["scm_top.v"]
     (test,) = re.findall(r" self_test \(([^;]*)\);", text)
     for colour, state in (("r", "failed"), ("g", "alive"), ("b", "passed")):

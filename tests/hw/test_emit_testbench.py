@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import MismatchError, OptionError, ToolError
+from scm_hw.rtl import to_verilog
 from scm_hw.simulate import Vectors, lint, run_testbench
 from tests.hw.standin import StandIn, standin_vectors
 
@@ -17,7 +17,7 @@ from tests.hw.standin import StandIn, standin_vectors
 def write_design(
     folder: Path, vectors: Vectors, *, fault: str | None = None, latency: int = 3, interval: int = 1
 ) -> None:
-    core = verilog.convert(StandIn(vectors.in_width, fault), name="scm_core", emit_src=False)
+    core = to_verilog(StandIn(vectors.in_width, fault), "scm_core")
     files = {"scm_core.v": core, **bench_files(vectors, latency, interval)}
     for name, text in files.items():
         (folder / name).write_text(text)

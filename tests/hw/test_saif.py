@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amaranth.back import verilog
 
 from scm_hw import boards
 from scm_hw.check import prove_files
@@ -18,6 +17,7 @@ from scm_hw.emit.testbench import ACTIVITY_CYCLES, DUT
 from scm_hw.errors import ToolError
 from scm_hw.interp import interpret
 from scm_hw.rows import check_rows, pack
+from scm_hw.rtl import to_verilog
 from scm_hw.simulate import run_testbench
 from scm_hw.simulate.saif import read_vcd, saif_file, toggles
 from tests.hw.standin import StandIn, standin_vectors
@@ -65,7 +65,7 @@ def check_bits(found: dict[str, Counts], name: str, width: int, words: list[int]
 @pytest.mark.parametrize("count", [30, ACTIVITY_CYCLES + 100])
 def test_counts_of_a_stand_in(tmp_path: Path, count: int) -> None:
     vectors = standin_vectors(count)
-    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    core = to_verilog(StandIn(), "scm_core")
     for name, text in {"scm_core.v": core, **bench_files(vectors, 3)}.items():
         (tmp_path / name).write_text(text)
     waveform = tmp_path / "activity.vcd"

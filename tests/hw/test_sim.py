@@ -12,10 +12,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from amaranth.back import verilog
 
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import OptionError, ToolError
+from scm_hw.rtl import to_verilog
 from scm_hw.sim import Outcome, Probe, Scoreboard, Vectors, all_scenarios, runner, tools
 from scm_hw.sim.driver import Driver, Sink, always, random_gate
 from scm_hw.sim.model import Mismatch
@@ -172,7 +172,7 @@ def test_missing_verilator_names_its_package(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("fault", "code"), [(None, 0), ("value", 2)])
 def test_makefile_by_hand(tmp_path: Path, fault: str | None, code: int) -> None:
-    (tmp_path / "scm_core.v").write_text(verilog.convert(StandIn(fault=fault), name="scm_core"))
+    (tmp_path / "scm_core.v").write_text(to_verilog(StandIn(fault=fault), "scm_core"))
     for name, text in bench_files(standin_vectors(20), latency=3).items():
         (tmp_path / name).write_text(text)
     argv = ["make", "-C", str(Path(tools.__file__).parent), f"PYTHON={sys.executable}"]

@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import MismatchError, ToolError
+from scm_hw.rtl import to_verilog
 from scm_hw.simulate import (
     Probe,
     Vectors,
@@ -41,7 +41,7 @@ FAULTS = {
 
 def write_core(folder: Path, fault: str | None = None) -> Path:
     path = folder / "scm_core.v"
-    path.write_text(verilog.convert(StandIn(fault=fault), name="scm_core", emit_src=False))
+    path.write_text(to_verilog(StandIn(fault=fault), "scm_core"))
     return path
 
 
@@ -93,7 +93,7 @@ def test_a_single_vector_is_enough() -> None:
 def test_a_folded_core_is_timed_too(tmp_path: Path) -> None:
     result = run_amaranth(FoldedStandIn, standin_vectors(40), 5, 6)
     assert (result.failures, result.cycles, result.interval) == ((), 5, 6)
-    files = {"scm_core.v": verilog.convert(FoldedStandIn(), name="scm_core")}
+    files = {"scm_core.v": to_verilog(FoldedStandIn(), "scm_core")}
     files |= bench_files(standin_vectors(40), 5, 6)
     for name, text in files.items():
         (tmp_path / name).write_text(text)

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 
 from scm_hw import boards
 from scm_hw.build import load_design
@@ -17,6 +16,7 @@ from scm_hw.emit import yosys
 from scm_hw.errors import FitError, OptionError, ToolError
 from scm_hw.report import synthesis
 from scm_hw.report.synthesis import Resources, fits, synthesise
+from scm_hw.rtl import to_verilog
 from scm_hw.simulate import run_icarus
 from tests.hw.commands import small_model
 from tests.hw.standin import StandIn, standin_vectors
@@ -45,7 +45,7 @@ def seed_cache(folder: Path, sources: dict[str, str], content: str, netlist: str
 
 
 def test_netlist_is_counted_kept_and_exact(tmp_path: Path) -> None:
-    core = verilog.convert(StandIn(), name="scm_core", emit_src=False)
+    core = to_verilog(StandIn(), "scm_core")
     steps: list[str] = []
     netlist = tmp_path / "netlist.v"
     resources = synthesise(
@@ -86,9 +86,7 @@ def table(bits: int) -> str:
     "text",
     [
         pytest.param(table(6), id="table"),
-        pytest.param(
-            verilog.convert(StandIn(), name="scm_core"), id="stream", marks=pytest.mark.long
-        ),
+        pytest.param(to_verilog(StandIn(), "scm_core"), id="stream", marks=pytest.mark.long),
     ],
 )
 def test_the_shorter_script_gives_the_same_netlist(
