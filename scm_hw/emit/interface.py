@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Template
 
-from amaranth.back import verilog
-
 from scm_hw.boards import Board
 from scm_hw.interface import AxiLiteCore, AxiStreamCore, VerilogCore
+from scm_hw.rtl.verilog import from_rtlil, to_rtlil
 
 INTERFACES = ("stream", "axis", "axil")
 IP_SCRIPT = "package_ip.tcl"
@@ -61,7 +60,7 @@ def _wrapper(interface: str, ports: CorePorts, digest: str) -> str:
             digest=digest,
         )
     name = wrapper_name(interface)
-    return str(verilog.convert(wrapper, name=name, emit_src=False, strip_internal_attrs=True))
+    return from_rtlil(to_rtlil(wrapper, name), name)
 
 
 _TITLES = {

@@ -13,6 +13,7 @@ from string import Template
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
+from scm_hw.emit.plan import plan_files
 from scm_hw.emit.testbench import DUT, TESTBENCH
 from scm_hw.emit.toolchains import CORE, TOP
 from scm_hw.sim.vectors import INPUTS, OUTPUTS
@@ -31,23 +32,15 @@ def core_path(top: str) -> tuple[str, ...]:
     return ("server" if top == "uart" else "self_test", "core", CORE)
 
 
-def platform_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[str, str]:
-    """The top around `scm_core.v`, and what the platform needs to build it."""
-    assert board.platform is not None
-    platform = board.platform()
-    platform.add_file(f"{CORE}.v", core_verilog)
-    plan = platform.build(
-        top,
-        name=TOP,
-        do_build=False,
-        emit_src=False,
-        script_after_route=f"{_SLACK}\n{_READ_ACTIVITY}",
-    )
-    verilog = text_of(plan.files[f"{TOP}.v"])
+def vivado_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[str, str]:
+    """The top around `scm_core.v`, and what Vivado needs to build it."""
+    after_route = f"{_SLACK}\n{_READ_ACTIVITY}"
+    planned = plan_files(board, core_verilog, top, script_after_route=after_route)
+    verilog = planned[f"{TOP}.v"]
     return {
         f"{TOP}.v": verilog,
-        f"{TOP}.xdc": text_of(plan.files[f"{TOP}.xdc"]) + _pin_constraints(verilog),
-        "build.tcl": text_of(plan.files[f"{TOP}.tcl"]),
+        f"{TOP}.xdc": planned[f"{TOP}.xdc"] + _pin_constraints(verilog),
+        "build.tcl": planned[f"{TOP}.tcl"],
         "project.tcl": _project(board, TOP, [f"{CORE}.v", f"{TOP}.v"], f"{TOP}.xdc"),
     }
 
@@ -82,11 +75,6 @@ def out_of_context_files(board: Board) -> dict[str, str]:
         ),
         "project.tcl": _project(board, CORE, [f"{CORE}.v"], f"{CORE}.xdc", _CORE_IS_A_MODULE),
     }
-
-
-def text_of(content: str | bytes) -> str:
-    text = content.decode() if isinstance(content, bytes) else content
-    return text.rstrip("\n") + "\n"
 
 
 def _project(board: Board, top: str, sources: list[str], constraints: str, extra: str = "") -> str:

