@@ -93,3 +93,11 @@ def test_ctrl_c_is_heard_while_yosys_runs() -> None:
     argv = [sys.executable, "-c", ENDLESS]
     run = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout == "heard\n"
+
+
+def test_nothing_is_said_at_the_end() -> None:
+    """Also where something else keeps the module until the interpreter takes all apart."""
+    program = "import sys; from scm_hw.rtl import yosys; sys.kept = yosys; yosys.run_yosys('help')"
+    argv = [sys.executable, "-c", program]
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
+    assert (run.stdout, run.stderr) == ("", "")
