@@ -22,7 +22,7 @@ from scm_train.mechanisms import Polynomial, Table
 from tests.cluster import cluster
 from tests.train.machines import physics
 
-FAST = {"max_nodes": 5, "candidates": 20, "random_state": 3}
+FAST = {"max_nodes": 3, "candidates": 20, "random_state": 3}
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_workers_that_die_in_mid_fit(tmp_path: Path, monkeypatch) -> None:
     """One after another, until one of three is left."""
     doomed = {"moments": 3, "subtract": 9}
     x, y = plant()
-    options = FAST | {"layers": 2, "activation": ["sign", "step"]}
+    options = FAST | {"max_nodes": 5, "layers": 2, "activation": ["sign", "step"]}
     with cluster(tmp_path, 3) as there, Client(there.address, set_as_default=True) as client:
         client.wait_for_workers(3, timeout=60)
         asked, ask = Counter(), Cluster.ask
@@ -138,7 +138,7 @@ def test_workers_that_die_in_mid_fit(tmp_path: Path, monkeypatch) -> None:
 
         monkeypatch.setattr(Cluster, "ask", deadly)
         remote = SCMRegressor(**options).fit(
-            da.from_array(x, chunks=(90, -1)), da.from_array(y, chunks=90)
+            da.from_array(x, chunks=(180, -1)), da.from_array(y, chunks=180)
         )
         assert not doomed and sum(worker.poll() is None for worker in there.workers) == 1
     assert_same(SCMRegressor(**options).fit(x, y), remote)
