@@ -42,7 +42,7 @@ from tests.hw.commands import command, contents
 from tests.pages import parsed
 
 # More than a batch, so that one follows from another, and enough to be interrupted amid.
-POINTS = "24"
+POINTS = "19"
 
 
 @pytest.fixture(scope="module")
