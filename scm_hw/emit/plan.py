@@ -37,7 +37,8 @@ def plan_files(
             f"whose file fails ({error}); choose another board"
         ) from None
     files = {name: _text(content) for name, content in plan.files.items() if name != f"{CORE}.v"}
-    return files | {f"{TOP}.v": _text(from_rtlil(files.pop(f"{TOP}.rtlil"), TOP))}
+    rtlil = files.pop(f"{TOP}.rtlil")
+    return files | {f"{TOP}.v": _text(from_rtlil(rtlil, TOP))}
 
 
 def _asking_for_rtlil(platform: type[Any]) -> type[Any]:

@@ -96,6 +96,7 @@ def test_two_features_at_a_time_and_the_odd_one_stays() -> None:
     assert all(len(table.contents) == 32 * 32 for table in memories(after))
 
 
+@pytest.mark.long
 def test_yosys_finds_the_block_rams(tmp_path: Path) -> None:
     layout = in_block_ram(**DENSE[0])
     text = to_verilog(ScmCore(layout.program, layout.schedule), "scm_core")

@@ -41,9 +41,11 @@ def sklearn_checks() -> list:
         size = {"max_nodes": 30, "candidates": 20} if "SCN" in name else {}
         for estimator, check in estimator_checks_generator(getattr(scm_train, name)(**size)):
             label = check.func.__name__
+            # The others are the same classes with another algorithm.
+            marks = () if name.startswith(("SCM", "SCN")) else pytest.mark.long
             # It needs SCIPY_ARRAY_API set before SciPy is first imported.
             if label != "check_array_api_input":
-                checks.append(pytest.param(estimator, check, id=f"{name}-{label}"))
+                checks.append(pytest.param(estimator, check, id=f"{name}-{label}", marks=marks))
     return checks
 
 
