@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from amaranth.build import ResourceError
@@ -12,7 +13,7 @@ from scm_hw.emit.toolchains import CORE, TOP
 from scm_hw.errors import OptionError
 from scm_hw.rtl.verilog import from_rtlil, garbage_kept
 
-_RTLIL = "{{name}}.rtlil"
+_VERILOG = re.compile(r"emit_(debug_)?verilog")
 
 
 def plan_files(
@@ -47,10 +48,9 @@ def _asking_for_rtlil(platform: type[Any]) -> type[Any]:
     class Planned(platform):  # type: ignore[misc]
         @property
         def file_templates(self) -> dict[str, str]:
-            verilog = ("emit_verilog", "emit_debug_verilog")
             own = super().file_templates.items()
-            others = {name: text for name, text in own if not any(word in text for word in verilog)}
-            return others | {_RTLIL: "{{emit_rtlil()}}"}
+            others = {name: text for name, text in own if not _VERILOG.search(text)}
+            return others | {"{{name}}.rtlil": "{{emit_rtlil()}}"}
 
     return Planned
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -85,14 +86,16 @@ def table(bits: int) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(table(6), id="table"),
-        pytest.param(to_verilog(StandIn(), "scm_core"), id="stream", marks=pytest.mark.long),
+        pytest.param(lambda: table(6), id="table"),
+        pytest.param(
+            lambda: to_verilog(StandIn(), "scm_core"), id="stream", marks=pytest.mark.long
+        ),
     ],
 )
 def test_the_shorter_script_gives_the_same_netlist(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sources, shorter = {"scm_core.v": text}, tmp_path / "shorter.v"
+    sources, shorter = {"scm_core.v": text()}, tmp_path / "shorter.v"
     assert yosys.without_block_ram(sources, "scm_core", "xc7") is not None
     found = synthesise(sources, cache_dir=tmp_path / "one", netlist=shorter)
     monkeypatch.setattr(yosys, "without_block_ram", lambda *_: None)
