@@ -44,6 +44,9 @@ demo: setup
 	@echo "open rtl_out/servo_nexys/report.html in a browser, or the Verilog in Vivado:"
 	@echo "  cd rtl_out/servo_nexys && vivado -mode batch -source build.tcl"
 
+# Hundreds of processes import the packages: their compiled files are kept, whatever is set outside.
+test test-all coverage: export PYTHONDONTWRITEBYTECODE :=
+
 test: setup chromium lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Lasso, lars_path_gram
 
 from scm_train.chunks import ChunkMap
 from scm_train.inputs import CHUNK, Rows
@@ -87,6 +85,10 @@ def _lasso(gram: Floats, cross: Floats, alpha: float, rows: int) -> Floats:
     coordinate descent crawls; inputs that repeat each other exactly end it early, and there descent
     takes over.
     """
+    # Seconds to import, and a cluster's workers, who read this file too, solve nothing.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import lars_path_gram
+
     with warnings.catch_warnings():
         # Whether either has converged is judged by the optimum's own conditions.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -115,5 +117,7 @@ def _descend(gram: Floats, cross: Floats, alpha: float) -> Floats:
     image = vectors[:, kept].T @ cross / np.sqrt(values[kept])
     if alpha == 0:
         return np.linalg.lstsq(root, image, rcond=None)[0]
+    from sklearn.linear_model import Lasso
+
     lasso = Lasso(alpha / (2 * len(root)), fit_intercept=False, tol=1e-8, max_iter=20_000)
     return lasso.fit(root, image).coef_

@@ -130,7 +130,7 @@ def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(
 
 
 def test_a_deep_model(tmp_path: Path) -> None:
-    nodes = ("--max-nodes", "28,8", "--activation", "step")
+    nodes = ("--max-nodes", "16,6", "--activation", "step")
     model = train(tmp_path, "--dataset", "servo_sim", *nodes, "--test-fraction", "0.04")
     report = build(model, "--sim", "icarus,verilator", "--no-synth")
     assert [layer["activation"] for layer in report["model"]["layers"]] == ["step", "step"]
@@ -143,7 +143,7 @@ def test_eight_outputs(tmp_path: Path) -> None:
     columns = {f"x{i}": X[:, i] for i in range(6)} | {f"y{i}": Y[:, i] for i in range(8)}
     data = write_csv(tmp_path / "data.csv", columns)
     targets = ",".join(f"y{i}" for i in range(8))
-    model = train(tmp_path, str(data), "--target", targets, "--max-nodes", "16")
+    model = train(tmp_path, str(data), "--target", targets, "--max-nodes", "8")
     report = build(model, "--sim", "icarus,verilator", "--no-synth")
     assert len(report["formats"]["out_data"]) == 8
     assert_proven(report, ("icarus", "verilator"))
@@ -154,7 +154,7 @@ def test_ten_classes_of_coded_digits(tmp_path: Path) -> None:
     columns = {f"pixel{i}": X[:, i] for i in range(64)} | {"digit": y}
     data = write_csv(tmp_path / "digits.csv", columns)
     arguments = ("--target", "digit", "--task", "classification", "--encoder", "binary:1")
-    arguments += ("--input-bits", "4", "--max-nodes", "40", "--test-fraction", "0.1")
+    arguments += ("--input-bits", "4", "--max-nodes", "16", "--test-fraction", "0.1")
     model = train(tmp_path, str(data), *arguments)
     report = build(model, "--sim", "icarus", "--no-synth")
     assert len(report["model"]["classes"]) == 10

@@ -106,8 +106,9 @@ def test_equal_inputs_give_equal_bytes(built: Build, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     elsewhere = {"HOME": str(home), "XDG_CACHE_HOME": "", "TMPDIR": str(home)}
-    # But for Yosys itself and Verilator's own library, which take a minute to be compiled.
+    # But for Yosys, Amaranth's too, and Verilator's own library: they take a minute to be compiled.
     elsewhere["YOWASP_CACHE_DIR"] = platformdirs.user_cache_dir("YoWASP", appauthor=False)
+    shutil.copytree(platformdirs.user_cache_path("wasmtime"), home / ".cache" / "wasmtime")
     shutil.copytree(user_cache("verilator"), home / ".cache" / "scm-hw" / "verilator")
     others = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"}
     done = run(*arguments, cwd=tmp_path, env=elsewhere | others)
