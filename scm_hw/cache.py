@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -21,3 +24,15 @@ def write_atomically(path: Path, content: bytes) -> None:
     with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as file:
         file.write(content)
     os.replace(file.name, path)
+
+
+@contextlib.contextmanager
+def alone(what: str) -> Iterator[None]:
+    """One process of this user at a time; where no lock can be had, nobody waits."""
+    with contextlib.ExitStack() as at_end:
+        with contextlib.suppress(OSError):
+            folder = user_cache("locks")
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = at_end.enter_context((folder / what).open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

