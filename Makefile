@@ -46,6 +46,8 @@ demo: setup
 
 # Hundreds of processes import the packages: their compiled files are kept, whatever is set outside.
 test test-all coverage: export PYTHONDONTWRITEBYTECODE :=
+# Tests side by side leave threads no core of their own, and OpenMP's spin while they wait.
+test test-all coverage: export OMP_NUM_THREADS := 1
 
 test: setup chromium lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
