@@ -88,48 +88,37 @@ def test_the_page_is_complete_in_itself(searched: Path) -> None:
     assert len([s for s in root.all("svg") if s.attributes.get("role") == "img"]) == 2
 
 
-def test_two_processes_stopped_and_gone_on_with_find_the_same(searched: Path) -> None:
+def test_stopped_and_killed_it_goes_on_to_find_the_same(searched: Path) -> None:
+    """Two processes until Ctrl-C, one until kill -9, which leaves half a line, and this one."""
     out = searched / "stopped"
     words = ["explore", searched / "plant.csv", "--target", "force", *QUICK, "--points", POINTS]
-    words += ["--jobs", "2", "--out", out]
+    words += ["--out", out]
+    stopped = _started(out, 9, *words, "--jobs", "2")
+    stopped.send_signal(signal.SIGINT)
+    stdout, stderr = stopped.communicate(timeout=60)
+    kept = len(points_of(out))
+    assert 8 <= kept < int(POINTS) - 2
+    line = f"interrupted: {kept} finished designs are kept in {out}; go on with --resume\n"
+    assert (stopped.returncode, stdout, stderr) == (130, "", line)
+    words += ["--jobs", "1", "--resume"]
+    with _started(out, _lines(out) + 1, *words) as killed:
+        killed.kill()
+    assert killed.returncode == -signal.SIGKILL and len(points_of(out)) < int(POINTS)
+    with (out / FILE).open("ab") as journal:
+        journal.write(b'{"point": 3, "held')
+    assert main([*map(str, words)]) == 0
+    assert points_of(out) == points_of(searched / "out")
+    assert contents(out / "front") == contents(searched / "out" / "front")
+
+
+def _started(out: Path, lines: int, *words: object) -> subprocess.Popen[str]:
+    """A search that has so many lines in its journal."""
     process = subprocess.Popen(
         command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    while process.poll() is None and _lines(out) < 4:
+    while process.poll() is None and _lines(out) < lines:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    kept = len(points_of(out))
-    assert 3 <= kept < int(POINTS)
-    line = f"interrupted: {kept} finished designs are kept in {out}; go on with --resume\n"
-    assert (process.returncode, stdout, stderr) == (130, "", line)
-    done = subprocess.run(
-        command(*words, "--resume"), capture_output=True, text=True, timeout=120, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert points_of(out) == points_of(searched / "out")
-    assert contents(out / "front") == contents(searched / "out" / "front")
-
-
-def test_a_killed_search_is_gone_on_with(searched: Path) -> None:
-    """kill -9, and half a line at the end of its journal."""
-    out = searched / "killed"
-    words = ["explore", searched / "plant.csv", "--target", "force", *QUICK, "--points", POINTS]
-    words += ["--jobs", "1", "--out", out]
-    with subprocess.Popen(
-        command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as search:
-        while search.poll() is None and _lines(out) < 4:
-            time.sleep(0.02)
-        search.kill()
-    with (out / FILE).open("ab") as journal:
-        journal.write(b'{"point": 3, "held')
-    done = subprocess.run(
-        command(*words, "--resume"), capture_output=True, text=True, timeout=120, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert points_of(out) == points_of(searched / "out")
-    assert contents(out / "front") == contents(searched / "out" / "front")
+    return process
 
 
 def _lines(folder: Path) -> int:
