@@ -28,16 +28,17 @@ def beside(section: Section, journal: Journal, kept: Sequence[Row]) -> list[Row]
     A line whose parameters are others now has no earlier row. Lines on the same data set are still
     compared on the same splits.
     """
-    names = [
-        _name(line.dataset, line.label, line.job.protocol, dict(line.job.parameters))
+    jobs = {
+        _name(line.dataset, line.label, line.job.protocol, dict(line.job.parameters)): line.job
         for line in section.lines
-    ]
-    found = {name: row for row in kept if (name := _identity(row)) in names}
-    for row in rows_of(section, journal, _fewest(found.values())):
+    }
+    found = {name: row for row in kept if (name := _identity(row)) in jobs}
+    staying = [row for n, row in found.items() if row["trials"] > len(journal.trials(jobs[n]))]
+    for row in rows_of(section, journal, _fewest(staying)):
         name = _identity(row)
         if name not in found or found[name]["trials"] <= row["trials"]:
             found[name] = row
-    return [found[name] for name in names if name in found]
+    return [found[name] for name in jobs if name in found]
 
 
 def _fewest(rows: Iterable[Row]) -> dict[str, int]:

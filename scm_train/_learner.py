@@ -85,7 +85,8 @@ class Learner(BaseEstimator):
     bias_range : "auto", "data", "middle", "paper" or (low, high)
         Range of the bias draw; see :class:`scm_train.draw.CandidateDraw`. With ``"middle"`` a sign
         or step node that joins has its threshold moved halfway between the training rows' sums
-        next to it, which pays where inputs are finer than the rows are dense.
+        next to it, which pays where inputs are finer than the rows are dense: ``"auto"`` is that
+        for sign and step nodes on inputs without encoder.
     stop_step, stop_tolerance : int, float
         Early stopping, L_step and tau, of SCM and DIRVFL2.
     removal_tolerance : float or None

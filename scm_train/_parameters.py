@@ -10,7 +10,7 @@ import numpy as np
 
 from scm_train.activations import HARDWARE_ACTIVATIONS, activation
 from scm_train.algorithms import Algorithm
-from scm_train.draw import CandidateDraw
+from scm_train.draw import BiasRange, CandidateDraw
 from scm_train.encoders import parse_encoder
 from scm_train.errors import ParameterError
 from scm_train.search import SearchSettings
@@ -55,6 +55,7 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
     activations = _per_layer("activation", p["activation"], layers)
     for name in activations:
         activation(name)
+    bias_range = _bias_range_of(p)
     return Settings(
         max_nodes=tuple(
             None if n is None else _whole("max_nodes", n)
@@ -75,7 +76,7 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
         ridge=ridge if ridge == "auto" else float(ridge),
         refit=refit,
         removal=float(p["removal"]),
-        centred=isinstance(p["bias_range"], str) and p["bias_range"] == "middle",
+        centred=isinstance(bias_range, str) and bias_range == "middle",
     )
 
 
@@ -88,18 +89,34 @@ def draw_of(algorithm: Algorithm, parameters: dict[str, Any]) -> CandidateDraw:
         weights,
         parameters["inputs_per_node"],
         parameters["sign_pattern"],
-        parameters["bias_range"],
+        _bias_range_of(parameters),
     )
+
+
+def _bias_range_of(parameters: dict[str, Any]) -> BiasRange:
+    """``"auto"`` is ``"middle"`` where nodes that fire or not see the inputs as they are."""
+    bias_range: BiasRange = parameters["bias_range"]
+    if isinstance(bias_range, str) and bias_range == "auto":
+        return "middle" if _fire(parameters) and not _coded(parameters) else bias_range
+    return bias_range
 
 
 def input_bits_of(parameters: dict[str, Any]) -> int | None:
     """``"auto"`` is 12 where the machine is meant for hardware, and no quantisation elsewhere."""
     input_bits = parameters["input_bits"]
     if isinstance(input_bits, str) and input_bits == "auto":
-        names = parameters["activation"]
-        hard = set([names] if isinstance(names, str) else names) <= HARDWARE_ACTIVATIONS
-        return 12 if hard or parse_encoder(parameters["encoder"])[0] != "none" else None
+        return 12 if _fire(parameters) or _coded(parameters) else None
     return input_bits
+
+
+def _fire(parameters: dict[str, Any]) -> bool:
+    """Whether all nodes are such as hardware has: they fire, or they don't."""
+    names = parameters["activation"]
+    return set([names] if isinstance(names, str) else names) <= HARDWARE_ACTIVATIONS
+
+
+def _coded(parameters: dict[str, Any]) -> bool:
+    return parse_encoder(parameters["encoder"])[0] != "none"
 
 
 def _layer_count(algorithm: Algorithm, layers: int | None) -> int:

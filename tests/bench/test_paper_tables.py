@@ -53,6 +53,18 @@ def test_earlier_lines_are_kept_where_a_run_has_fewer_trials(tmp_path):
     assert [row["test"]["mean"] for row in rows] == pytest.approx([0.9, 0.7])
 
 
+def test_a_line_that_is_run_again_is_no_limit_to_itself(tmp_path):
+    section = section_of("SCM")
+    first, then = (Journal(tmp_path / name) for name in ("first", "then"))
+    for journal, trials in ((first, 2), (then, 3)):
+        for trial in range(trials):
+            journal.add(section.lines[0].job, trial, found(0.1 * trial))
+    write([section], first, [], tmp_path / "paper")
+    write([section], then, [], tmp_path / "paper", keep=True)
+    (row,) = json.loads((tmp_path / "paper.json").read_text())["tables"]["x"]
+    assert (row["trials"], row["test"]["mean"]) == (3, pytest.approx(0.1))
+
+
 def test_a_run_of_some_lines_keeps_the_others(tmp_path, monkeypatch):
     # All tables are gone through, but not all their data sets need be here.
     monkeypatch.setattr(paper, "_why_missing", lambda name: None)

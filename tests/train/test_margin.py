@@ -110,3 +110,19 @@ def test_rows_between_two_others_are_told_apart_halfway():
         validation_fraction=0.0,
     ).fit(x, y)
     np.testing.assert_allclose(model.predict([[0.49], [0.51]]), [0.0, 1.0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "same_as"),
+    [
+        ({}, "middle"),
+        ({"activation": "step"}, "middle"),
+        ({"layers": 2, "activation": ("sign", "step")}, "middle"),
+        ({"encoder": "thermometer:31"}, "data"),
+        ({"activation": "tanh"}, "paper"),
+        ({"layers": 2, "activation": ("tanh", "sign")}, "paper"),
+    ],
+)
+def test_the_default_is_the_middle_where_nodes_fire_on_inputs_as_they_are(changes, same_as):
+    untold, told = (fitted(**changes, bias_range=b).machine_ for b in ("auto", same_as))
+    np.testing.assert_array_equal(untold.layers[0].biases, told.layers[0].biases)
