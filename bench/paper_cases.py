@@ -263,7 +263,7 @@ def _mechanisms() -> Iterator[Line]:
 
 
 def _defaults() -> Iterator[Line]:
-    """What a user gets who tells nothing, and one who leaves the paper's coded bits out."""
+    """Estimators that are told nothing, and without the coded bits: 31 quantiles of each input."""
     tables = [name for name in REGRESSION.values() if name not in ("tyukin", "rastrigin")]
     for name in (*tables, *(plant for plants in PLANTS.values() for plant in plants)):
         for label, change in {"defaults": {}, "no encoder": {"encoder": "none"}}.items():
@@ -281,7 +281,7 @@ def sections() -> tuple[Section, ...]:
             for name, changes in ABLATIONS.items()
         ),
         Section("ablation: mechanism", "Ablation: mechanism", tuple(_mechanisms())),
-        Section("ablation: defaults", "Ablation: the trainer's defaults", tuple(_defaults())),
+        Section("ablation: defaults", "Ablation: the estimators' defaults", tuple(_defaults())),
         Section("industrial", f"Industry: {plants}", tuple(_industrial())),
         Section("comparison", "SCM beside other learners, servo", tuple(_comparison())),
         Section("images-hardware", "Images, ready for hardware", tuple(_hardware_images()), True),
