@@ -27,12 +27,10 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def alone(what: str) -> Iterator[None]:
-    """One process of this user at a time; where no lock can be had, nobody waits."""
+def alone(lock: Path) -> Iterator[None]:
+    """One process at a time, by a file of its own; where no lock can be had, nobody waits."""
     with contextlib.ExitStack() as at_end:
         with contextlib.suppress(OSError):
-            folder = user_cache("locks")
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = at_end.enter_context((folder / what).open("w"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(at_end.enter_context(lock.open("w")), fcntl.LOCK_EX)
         yield

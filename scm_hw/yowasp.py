@@ -42,7 +42,7 @@ def _compiled(tool: str) -> None:
         return
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        with alone(tool):
+        with alone(folder / f"{tool}.lock"):
             if not mark.exists():
                 _first_run(tool)
                 mark.touch()

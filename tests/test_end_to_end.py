@@ -114,7 +114,7 @@ def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(
     folder = servo_model.parent / "arty"
     command = ["build", str(servo_model), "--board", "arty-a7", "--out", str(folder)]
     done = subprocess.run(
-        [sys.executable, "-m", "scm_hw", *command, "--no-sim", "--no-synth"],
+        [sys.executable, "-m", "scm_hw", *command, "--sim", "amaranth", "--no-synth"],
         capture_output=True,
         text=True,
         check=True,
@@ -126,6 +126,7 @@ def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(
     assert "build.tcl" in done.stdout
     report = json.loads((folder / "report.json").read_text())
     assert (report["board"], nexys["board"]) == ("arty-a7", "nexys-a7")
+    assert_proven(report, ("amaranth",))
 
 
 def test_a_deep_model(tmp_path: Path) -> None:

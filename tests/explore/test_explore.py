@@ -89,24 +89,27 @@ def test_the_page_is_complete_in_itself(searched: Path) -> None:
 
 
 def test_stopped_and_killed_it_goes_on_to_find_the_same(searched: Path) -> None:
-    """Two processes until Ctrl-C, one until kill -9, which leaves half a line, and this one."""
+    """Two processes until Ctrl-C, one until kill -9, which leaves half a line, and two again."""
     out = searched / "stopped"
     words = ["explore", searched / "plant.csv", "--target", "force", *QUICK, "--points", POINTS]
     words += ["--out", out]
-    stopped = _started(out, 9, *words, "--jobs", "2")
+    two, one = ([*words, "--jobs", jobs] for jobs in ("2", "1"))
+    stopped = _started(out, 9, *two)
     stopped.send_signal(signal.SIGINT)
     stdout, stderr = stopped.communicate(timeout=60)
     kept = len(points_of(out))
     assert 8 <= kept < int(POINTS) - 2
     line = f"interrupted: {kept} finished designs are kept in {out}; go on with --resume\n"
     assert (stopped.returncode, stdout, stderr) == (130, "", line)
-    words += ["--jobs", "1", "--resume"]
-    with _started(out, _lines(out) + 1, *words) as killed:
+    with _started(out, _lines(out) + 1, *one, "--resume") as killed:
         killed.kill()
-    assert killed.returncode == -signal.SIGKILL and len(points_of(out)) < int(POINTS)
+    assert killed.returncode == -signal.SIGKILL and _lines(out) <= int(POINTS)
     with (out / FILE).open("ab") as journal:
         journal.write(b'{"point": 3, "held')
-    assert main([*map(str, words)]) == 0
+    done = subprocess.run(
+        command(*two, "--resume"), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
     assert points_of(out) == points_of(searched / "out")
     assert contents(out / "front") == contents(searched / "out" / "front")
 

