@@ -10,6 +10,7 @@ from bench.paper_figures import COMPARISON, FIGURES, SECONDS, Published
 from bench.paper_rivals import LUTS
 from bench.paper_settings import ALGORITHMS, NO_LINEAR, STOPPED, parameters_of
 from bench.paper_trial import Job
+from scm_train.cli_fit import DEFAULTS
 
 __all__ = ["KEPT_LABEL", "NAMES", "READY_LABEL", "SECTIONS", "Line", "Section", "sections"]
 
@@ -262,12 +263,16 @@ def _mechanisms() -> Iterator[Line]:
             yield Line(WITH_MECHANISM, f"{'mechanism' if known else 'none'}, {label}", job)
 
 
+#: What the estimators (31 quantiles per input) and `fit` (31 uniform levels) do untold.
+UNTOLD: Mapping[str, Parameters] = {"estimator": {}, "fit": {**DEFAULTS, "layers": 1}}
+
+
 def _defaults() -> Iterator[Line]:
-    """Estimators that are told nothing, and without the coded bits: 31 quantiles of each input."""
     tables = [name for name in REGRESSION.values() if name not in ("tyukin", "rastrigin")]
     for name in (*tables, *(plant for plants in PLANTS.values() for plant in plants)):
-        for label, change in {"defaults": {}, "no encoder": {"encoder": "none"}}.items():
-            yield Line(name, label, Job(name, "SCM", "clean", change, hardware=True))
+        for who, own in UNTOLD.items():
+            for label, change in ((who, {}), (f"{who}, no encoder", {"encoder": "none"})):
+                yield Line(name, label, Job(name, "SCM", "clean", {**own, **change}, hardware=True))
 
 
 def sections() -> tuple[Section, ...]:
@@ -281,7 +286,7 @@ def sections() -> tuple[Section, ...]:
             for name, changes in ABLATIONS.items()
         ),
         Section("ablation: mechanism", "Ablation: mechanism", tuple(_mechanisms())),
-        Section("ablation: defaults", "Ablation: the estimators' defaults", tuple(_defaults())),
+        Section("ablation: defaults", "Ablation: defaults", tuple(_defaults())),
         Section("industrial", f"Industry: {plants}", tuple(_industrial())),
         Section("comparison", "SCM beside other learners, servo", tuple(_comparison())),
         Section("images-hardware", "Images, ready for hardware", tuple(_hardware_images()), True),
