@@ -23,7 +23,7 @@ from scm_hw.errors import OptionError
 from scm_hw.fold.machine import Machine, coefficient_bits
 from scm_hw.fold.trees import AdderTree, counting_tree, selecting_tree
 from scm_hw.schedule import Layout, lay_out
-from scm_hw.schedule.schedule import USABLE
+from scm_hw.schedule.schedule import USABLE, fastest_clock_mhz
 from scm_hw.target import TECHNOLOGIES, Technology, addition
 
 # Ranks of registers around the sum of a chunk, and around that of the readout.
@@ -225,7 +225,7 @@ class FoldPlan:
 
     @property
     def max_clock_mhz(self) -> float:
-        return 1000.0 * USABLE / (max(self.stage_ns) + self.tech.setup * self.tech.scale)
+        return fastest_clock_mhz(max(self.stage_ns), self.tech)
 
     # Memories
 

@@ -19,6 +19,11 @@ from scm_hw.target import TECHNOLOGIES, XC7, Technology, delay, free_ops, is_clo
 USABLE = 0.8
 
 
+def fastest_clock_mhz(longest_ns: float, tech: Technology) -> float:
+    """The fastest clock for a path of this delay; a grade scales the set-up time as well."""
+    return 1000.0 * USABLE / (longest_ns + tech.setup * tech.scale)
+
+
 @dataclass(frozen=True)
 class Schedule:
     """The cycle of every operation, None for those that have no place in time."""
@@ -36,7 +41,7 @@ class Schedule:
     @property
     def max_clock_mhz(self) -> float:
         """The fastest clock that the delay model would give these stages."""
-        return 1000.0 * USABLE / (max(self.stage_ns) + self.tech.setup)
+        return fastest_clock_mhz(max(self.stage_ns), self.tech)
 
 
 def schedule(
@@ -57,7 +62,7 @@ def schedule(
     starts = [0.0 if is_clocked(op) else register for op in program.ops]
     slowest = max((s + t for s, t in zip(starts, takes, strict=True)), default=register)
     if slowest > budget:
-        _refuse(program, takes, clock_mhz, 1000.0 * USABLE / (slowest + tech.setup * scale))
+        _refuse(program, takes, clock_mhz, fastest_clock_mhz(slowest, tech))
     if shortest_stages:
         budget = slowest
     found = _as_soon_as_possible(program, takes, free, budget, register, 1000.0 / clock_mhz)

@@ -152,6 +152,17 @@ def test_the_fastest_clock_is_one_that_works() -> None:
     assert again.latency <= plan.latency
 
 
+@pytest.mark.parametrize("grade", ["3", "1", "1L"])
+def test_the_fastest_clock_is_the_one_that_is_refused_above(grade: str) -> None:
+    """Set-up times scale with the grade: both answers have the same rule."""
+    program = product_program(12, 12)
+    fastest = schedule(program, clock_mhz=20, grade=grade).max_clock_mhz
+    with pytest.raises(OptionError) as caught:
+        schedule(program, clock_mhz=900, grade=grade)
+    found = re.search(r"at most ([\d.]+) MHz", str(caught.value))
+    assert found and float(found[1]) <= fastest < float(found[1]) + 0.1
+
+
 # Layouts
 
 
