@@ -2,7 +2,8 @@
 
 `vivado -mode batch -source build.tcl` makes a bitstream with reports of timing, utilisation and
 power; `vivado -mode batch -source project.tcl` makes a project for the GUI. Both run in the build's
-folder, beside `scm_core.v` and the test bench.
+folder, beside `scm_core.v` and the test bench. A design that misses its clock ends `build.tcl` with
+exit code 1 and no bitstream, unless `-tclargs allow_negative_slack` is given.
 """
 
 from __future__ import annotations
@@ -22,7 +23,25 @@ from scm_hw.target import REGISTER, SETUP
 # What switches in the core; builds without simulation have none.
 ACTIVITY = "activity.saif"
 
-_SLACK = 'puts "worst slack: [get_property SLACK [get_timing_paths -max_paths 1]] ns"'
+# Given after -tclargs, it makes a design that misses its clock a warning.
+ALLOW = "allow_negative_slack"
+_CHECK_SLACK = f"""\
+set late 0
+foreach {{kind delay}} {{set-up max hold min}} {{
+  set path [get_timing_paths -delay_type $delay -max_paths 1]
+  set slack [expr {{[llength $path] ? [get_property SLACK $path] : ""}}]
+  puts "worst $kind slack: $slack ns"
+  # Without a number nothing was checked.
+  if {{![string is double -strict $slack] || $slack < 0}} {{
+    incr late
+    report_timing -delay_type $delay -max_paths 1
+  }}
+}}
+if {{$late && !([info exists argv] && "{ALLOW}" in $argv)}} {{
+  puts "ERROR: slack must not be negative; lower --clock, or give -tclargs {ALLOW}"
+  exit 1
+}}
+"""
 _READ_ACTIVITY = f"""\
 if {{[file exists {ACTIVITY}]}} {{ read_saif -strip_path {"/".join(DUT)} {ACTIVITY} }}"""
 
@@ -34,15 +53,24 @@ def core_path(top: str) -> tuple[str, ...]:
 
 def vivado_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[str, str]:
     """The top around `scm_core.v`, and what Vivado needs to build it."""
-    after_route = f"{_SLACK}\n{_READ_ACTIVITY}"
-    planned = plan_files(board, core_verilog, top, script_after_route=after_route)
+    planned = plan_files(board, core_verilog, top, script_after_route=_READ_ACTIVITY)
     verilog = planned[f"{TOP}.v"]
     return {
         f"{TOP}.v": verilog,
         f"{TOP}.xdc": planned[f"{TOP}.xdc"] + _pin_constraints(verilog),
-        "build.tcl": planned[f"{TOP}.tcl"],
+        "build.tcl": _checked(planned[f"{TOP}.tcl"]),
         "project.tcl": _project(board, TOP, [f"{CORE}.v", f"{TOP}.v"], f"{TOP}.xdc"),
     }
+
+
+def _checked(script: str) -> str:
+    """The platform's script, with a check of slack right before it writes the bitstream.
+
+    The platform has a place for such text, but some boards need it for settings of their own.
+    """
+    before, step, after = script.partition("write_bitstream ")
+    assert step and "_design\n" not in after
+    return before + _CHECK_SLACK + step + after
 
 
 def _pin_constraints(verilog: str) -> str:
@@ -71,7 +99,7 @@ def out_of_context_files(board: Board) -> dict[str, str]:
     return {
         f"{CORE}.xdc": constraint,
         "build.tcl": _OUT_OF_CONTEXT.substitute(
-            part=board.part, core=CORE, slack=_SLACK, activity=_READ_ACTIVITY
+            part=board.part, core=CORE, check=_CHECK_SLACK, activity=_READ_ACTIVITY
         ),
         "project.tcl": _project(board, CORE, [f"{CORE}.v"], f"{CORE}.xdc", _CORE_IS_A_MODULE),
     }
@@ -112,14 +140,13 @@ opt_design
 place_design
 phys_opt_design
 route_design
-$slack
 write_checkpoint -force ${core}_route.dcp
 report_utilization -hierarchical -file ${core}_utilization.rpt
 report_drc -file ${core}_drc.rpt
 report_timing_summary -max_paths 10 -file ${core}_timing.rpt
 $activity
 report_power -file ${core}_power.rpt
-quit
+${check}quit
 """)
 
 _CORE_IS_A_MODULE = """\

@@ -29,6 +29,9 @@ VIVADO_BOARDS = [name for name in boards.names() if boards.get(name).family == "
 # file that isn't there and a command that isn't listed.
 STUB = r"""
 set called {}
+set planted(max) 0.5
+set planted(min) 0.1
+set argv {}
 set ports {}
 set constrained {}
 set clocks {}
@@ -46,13 +49,14 @@ set commands {
   current_design {} get_iobanks {} get_filesets {} get_runs {}
   get_ports {} get_nets {} get_pin {} get_clocks {-of_objects:}
   get_cells {-quiet -hier -filter:} get_pins {-of: -filter:}
-  get_property {} get_timing_paths {-max_paths:} all_fanin {-flat -startpoints_only}
+  get_property {} get_timing_paths {-delay_type: -max_paths:} all_fanin {-flat -startpoints_only}
   create_clock {-name: -period:} set_false_path {-from: -to:}
   set_max_delay {-datapath_only -from: -to:} set_input_delay {-clock:} set_output_delay {-clock:}
   read_saif {-strip_path:}
   synth_design {-top: -part: -mode:} opt_design {} place_design {} phys_opt_design {}
   route_design {} write_checkpoint {-force} write_bitstream {-force -bin_file}
   write_cfgmem {-force -format: -interface: -size: -loadbit: -file:}
+  report_timing {-delay_type: -max_paths:}
   report_timing_summary {-file: -datasheet -max_paths: -no_header -no_detailed_paths}
   report_utilization {-hierarchical -file:} report_io {-file:} report_power {-file:}
   report_control_sets {-verbose -file:} report_clock_utilization {-file:}
@@ -102,18 +106,27 @@ proc vivado {name options arguments} {
       foreach port $list { lappend ::constrained [regsub {\[[0-9*]+\]$} $port ""] }
     }
   }
+  if {$name eq "get_timing_paths"} {
+    return $::planted([expr {[info exists given(-delay_type)] ? $given(-delay_type) : "max"}])
+  }
+  if {$name eq "get_property" && [lindex $words 0] eq "SLACK"} { return [lindex $words 1] }
   if {[string match get_* $name]} { return "object" }
 }
+proc exit {{code 0}} { error "exit code $code after: $::called." }
 foreach {name options} $commands {
   proc $name args "vivado $name {$options} \$args"
 }
 """
 
 
-def run_tcl(folder: Path, script: str) -> str:
-    """Calls, ports and constrained ports on three lines; raises where the script fails."""
+def run_tcl(folder: Path, script: str, before: str = "") -> str:
+    """Calls, ports and constrained ports on three lines; raises where the script fails.
+
+    `before` is Tcl that runs between the stub and the script.
+    """
     ports = declared_ports(folder)
-    program = f"set declared {{{' '.join(ports)}}}\n{STUB}\ncd {{{folder}}}\nsource {script}\n"
+    program = f"set declared {{{' '.join(ports)}}}\n{STUB}\n{before}\ncd {{{folder}}}\n"
+    program += f"source {script}\n"
     if shutil.which("tclsh"):
         shown = "puts $called\nputs $ports\nputs $constrained\n"
         (folder / "stub.tcl").write_text(program + shown)
@@ -205,6 +218,43 @@ def test_part_without_a_board_is_built_out_of_context(tmp_path: Path) -> None:
     assert "-period 9.615 " in files["scm_core.xdc"]
     assert "-part xc7k70tfbg484-2 -mode out_of_context" in files["build.tcl"]
     assert "close_project" in run_tcl(tmp_path, "project.tcl")
+
+
+def steps_until_exit(folder: Path, before: str) -> list[str]:
+    """What build.tcl called before it ended with code 1."""
+    with pytest.raises(Exception, match=r"exit code 1 after: ") as caught:
+        run_tcl(folder, "build.tcl", before)
+    return str(caught.value).split("exit code 1 after: ")[1].split(".")[0].split()
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize("target", ["nexys-a7", "cmod-a7-35", "xc7k70tfbg484-2"])
+def test_negative_slack_fails_the_build(tmp_path: Path, target: str, kind: str) -> None:
+    """Of set-up or hold, after the last step that moves anything, with the worst path shown."""
+    write_design(tmp_path, target)
+    steps = steps_until_exit(tmp_path, f"set planted({kind}) -0.013")
+    assert "write_bitstream" not in steps and "write_cfgmem" not in steps
+    changes = {"opt_design", "place_design", "phys_opt_design", "route_design"}
+    last_change = max(i for i, step in enumerate(steps) if step in changes)
+    assert steps.index("get_timing_paths") > last_change
+    assert steps.count("get_timing_paths") == 2
+    assert steps.count("report_timing") == 1
+    # What the engineer needs to mend it is on disk by then.
+    assert "report_timing_summary" in steps[last_change : steps.index("report_timing")]
+
+
+def test_a_build_without_timing_paths_fails(tmp_path: Path) -> None:
+    write_design(tmp_path, "nexys-a7")
+    assert "write_bitstream" not in steps_until_exit(tmp_path, "set planted(max) {}")
+
+
+@pytest.mark.parametrize("target", ["nexys-a7", "xc7k70tfbg484-2"])
+def test_negative_slack_is_allowed_on_request(tmp_path: Path, target: str) -> None:
+    write_design(tmp_path, target)
+    before = "set planted(max) -0.013; set argv allow_negative_slack"
+    called = run_tcl(tmp_path, "build.tcl", before).splitlines()[0].split()
+    assert "report_timing" in called and called[-1] == "quit"
+    assert ("write_bitstream" in called) == (target == "nexys-a7")
 
 
 @pytest.mark.parametrize("interface", ["axis", "axil"])
