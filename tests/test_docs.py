@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from scm_hw.__main__ import main
+from scm_hw.check import AMARANTH_VECTORS
 from scm_hw.cli import build_parser as hw_parser
+from scm_hw.design import Options
 from scm_hw.load import read_model
 from scm_train.cli_parser import build_parser as train_parser
 from tests.hw.commands import small_model
@@ -70,3 +72,15 @@ def test_a_program_runs_as_the_page_says(tmp_path: Path, monkeypatch: pytest.Mon
     for block in blocks(REPOSITORY / "docs" / "integer-program.md", "python"):
         exec(block, found)
     assert found["y_norm"].shape == (10, 1)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/hardware.md", "docs/trust.md"])
+def test_the_pages_say_how_many_vectors_amaranth_plays(name: str) -> None:
+    words = " ".join((REPOSITORY / name).read_text().split())
+    assert re.search(rf"\b{AMARANTH_VECTORS} of them (in|through) Amaranth's simulator", words)
+
+
+def test_the_notebook_describes_the_default_top() -> None:
+    text = (REPOSITORY / "examples" / "data_to_board.ipynb").read_text()
+    assert Options().top == "uart"
+    assert "The board top answers over the USB serial port" in text

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
+import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scm_hw import ir, passes
 from scm_hw.interp import interpret
 from scm_hw.ir import Argmax, AtLeast, BrokenProgram, Exceeds, Program, Sum, verify
 from scm_hw.load import lower, quantise
@@ -179,3 +185,27 @@ def test_ports_that_nobody_reads_stay() -> None:
     uses = program.uses()
     assert len(program.inputs) == 6
     assert 0 in [uses[ref] for ref in program.inputs]
+
+
+# Prose
+
+
+def pass_names() -> list[str]:
+    """The files of `scm_hw.passes` with a function of their name that needs only a program."""
+    found = []
+    for module in pkgutil.iter_modules(passes.__path__):
+        function = getattr(importlib.import_module(f"scm_hw.passes.{module.name}"), module.name, 0)
+        if callable(function):
+            required = [
+                p for p in inspect.signature(function).parameters.values() if p.default is p.empty
+            ]
+            found += [module.name] * (len(required) == 1)
+    return found
+
+
+def test_every_pass_is_in_the_table_of_program_md() -> None:
+    text = (Path(ir.__file__).parent / "program.md").read_text()
+    table = re.findall(r"^\| `(\w+)`", text.split("## The passes, in order")[1], re.MULTILINE)
+    names = pass_names()
+    assert {apply.__name__ for apply in PASSES} | {"lower_sums", "share_bits"} <= set(names)
+    assert set(table) == set(names)
