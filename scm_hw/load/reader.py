@@ -63,7 +63,7 @@ def model_from_arrays(arrays: dict[str, NDArray[Any]]) -> Model:
     input_bits = meta.input_bits()
     encoder = _read_encoder(entries, meta, d, input_bits)
     layers = _read_layers(entries, meta, d, encoder)
-    ranges = _read_ranges(entries, d, m)
+    ranges = _read_ranges(entries, features, m)
     return Model(
         task=task,
         algorithm=meta.text("algorithm"),
@@ -207,11 +207,15 @@ def _choice(value: Any, what: str, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _read_ranges(entries: _Entries, d: int, m: int) -> dict[str, NDArray[np.float64]]:
+def _read_ranges(
+    entries: _Entries, features: tuple[str, ...], m: int
+) -> dict[str, NDArray[np.float64]]:
+    d = len(features)
     found = {name: entries.floats(name, (d,)) for name in ("input_min", "input_max")}
     found |= {name: entries.floats(name, (m,)) for name in ("target_min", "target_max")}
     if (found["input_min"] > found["input_max"]).any():
         raise ModelFileError("entry 'input_max' must be at least 'input_min' for every feature")
+    _check_widths(features, found["input_min"], found["input_max"])
     if not (found["target_min"] < found["target_max"]).all():
         raise ModelFileError("entry 'target_max' must be above 'target_min' for every target")
     for kind in ("input", "target"):
@@ -220,6 +224,18 @@ def _read_ranges(entries: _Entries, d: int, m: int) -> dict[str, NDArray[np.floa
         if not np.isfinite(span).all():
             raise ModelFileError(f"entry '{kind}_max' must be at a finite distance of '{kind}_min'")
     return found
+
+
+def _check_widths(
+    features: tuple[str, ...], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> None:
+    """A code is a position within the range: one of no width has none."""
+    for name, least, most in zip(features, low, high, strict=True):
+        if least == most:
+            raise ModelFileError(
+                f"feature {name!r} must have a range wider than zero, not [{least:g}, {most:g}]; "
+                "leave that column out and train again, or widen the range in the file"
+            )
 
 
 def _check_near(

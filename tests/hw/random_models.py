@@ -138,9 +138,9 @@ def _thresholds_at_the_ends(arrays: Arrays, _: Random) -> None:
 
 
 def _input_ranges(arrays: Arrays, rng: Random) -> None:
-    """Of no width at all, as narrow and as wide as numbers are; rows on their very ends too."""
+    """As narrow and as wide as numbers are; rows on their very ends too."""
     for i in range(len(arrays["input_min"])):
-        low, high = RANGES[rng.integers(len(RANGES))] if rng.random() < 0.7 else (2.0, 2.0)
+        low, high = RANGES[rng.integers(len(RANGES))] if rng.random() < 0.7 else (2.0, 3.0)
         arrays["input_min"][i], arrays["input_max"][i] = low, high
         inside = low + (high - low) * rng.random(len(arrays["eval_inputs"]))
         ends = rng.choice([low, high], len(inside))

@@ -17,6 +17,11 @@ from tests.support import model_arrays, write_model
 
 FAR = "entry 'eval_inputs' must be within 1e+60 training ranges of the lower end, not {}"
 
+FLAT = (
+    "feature 'x1' must have a range wider than zero, not [3, 3]; leave that column out and train "
+    "again, or widen the range in the file"
+)
+
 # Three features, one output and five nodes of 21 inputs, thermometer-coded, unless told otherwise.
 ENTRIES = [
     (drop("input_min"), "entry 'input_min' must be present; the file is incomplete"),
@@ -31,6 +36,7 @@ ENTRIES = [
         poke("input_max", 1, -100.0),
         "entry 'input_max' must be at least 'input_min' for every feature",
     ),
+    (lambda a: a.update(input_min=a["input_min"] * 0 + 3, input_max=np.array([4.0, 3, 3])), FLAT),
     (poke("target_min", 0, np.inf), "entry 'target_min' must be finite, not inf at (0,)"),
     (
         lambda a: a.update(target_max=a["target_min"]),
