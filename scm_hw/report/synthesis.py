@@ -41,7 +41,8 @@ _LUT_SITES_OF_RAM = {
     "TRELLIS_DPR16X4": 6,
 }
 _FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?|LD[CP]E|TRELLIS_FF|SB_DFF\w*")
-_LUT = re.compile(r"LUT[1-6]|SB_LUT4")
+# Yosys has a cell of its own for an inverter of the 7 series, where the device has a LUT.
+_LUT = re.compile(r"LUT[1-6]|SB_LUT4|INV")
 # Blocks of 18 Kbit count half a block of 36, or one where that is what the device counts.
 _BLOCKS = {"RAMB36E1": 1.0, "RAMB18E1": 0.5, "DP16KD": 1.0, "PDPW16KD": 1.0}
 _BLOCK_4K = re.compile(r"SB_RAM40_4K\w*")
@@ -58,8 +59,9 @@ FIXED_CELLS = 300
 class Resources:
     """Cells of a netlist, or an estimate of them.
 
-    `lut` counts LUTs used as logic; `lutram` and `srl` count the LUT sites that memories and shift
-    registers take besides. `bram` counts in the device's own blocks, half of a large one as 0.5.
+    `lut` counts LUTs used as logic, inverters included; `lutram` and `srl` count the LUT sites that
+    memories and shift registers take besides. `bram` counts in the device's own blocks, half of a
+    large one as 0.5.
     """
 
     lut: int
