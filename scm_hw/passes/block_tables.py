@@ -19,6 +19,7 @@ from scm_hw.target import ABSORBED_INPUTS
 MIN_READERS = 6
 
 Pair = tuple[Ref, Ref]
+Weighted = tuple[Ref, int]
 
 
 def block_tables(program: Program) -> Program:
@@ -38,20 +39,19 @@ def block_tables(program: Program) -> Program:
     def visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
         if not isinstance(op, Sum):
             return None
-        terms, waiting = [], {}
+        levels = _levels_of(op, level)
+        terms: list[Weighted] = []
+        # A sum may have several tables of one level, such as the bits of nodes of one feature.
+        waiting: dict[Ref, list[Weighted]] = {}
         for old, new, weight in zip(op.operands, refs, op.weights, strict=True):
             index = level(old)
-            if index in partner:
-                waiting[index] = (old, new, weight)
+            if index in partner and partner[index] in levels:
+                waiting.setdefault(index, []).append((old, weight))
             else:
                 terms.append((new, weight))
-        for index, (old, new, weight) in waiting.items():
-            other = waiting.get(partner[index])
-            if other is None:
-                terms.append((new, weight))
-            elif index < partner[index]:
-                weighted = ((old, weight), (other[0], other[2]))
-                terms.append((_joined(build, program, weighted, op.name), 1))
+        for index, low in waiting.items():
+            if index < partner[index]:
+                terms.append((_joined(build, program, (low, waiting[partner[index]]), op.name), 1))
         return build.sum(terms, op.constant, name=op.name)
 
     return rewrite(program, visit)
@@ -62,7 +62,7 @@ def _pair_up(program: Program, level: Callable[[Ref], Ref | None]) -> dict[Ref, 
     together: Counter[Pair] = Counter()
     for op in program.ops:
         if isinstance(op, Sum):
-            levels = sorted({index for r in op.operands if (index := level(r)) is not None})
+            levels = sorted(_levels_of(op, level))
             together.update(combinations(levels, 2))
     partner: dict[Ref, Ref] = {}
     for (a, b), readers in sorted(together.items(), key=lambda item: (-item[1], item[0])):
@@ -71,20 +71,31 @@ def _pair_up(program: Program, level: Callable[[Ref], Ref | None]) -> dict[Ref, 
     return partner
 
 
+def _levels_of(op: Sum, level: Callable[[Ref], Ref | None]) -> set[Ref]:
+    return {index for ref in op.operands if (index := level(ref)) is not None}
+
+
 def _joined(
-    build: Rewriter, program: Program, weighted: tuple[tuple[Ref, int], tuple[Ref, int]], name: str
+    build: Rewriter, program: Program, weighted: tuple[list[Weighted], list[Weighted]], name: str
 ) -> Ref:
-    """One table of both levels, in block RAM."""
-    parts = []
-    for old, weight in weighted:
-        table = program.ops[old]
-        assert isinstance(table, Table)
-        index = build.new[table.index]
-        width = build.ranges[index].width
-        contents = [weight * v for v in table.contents[: 1 << width]]
-        contents += contents[-1:] * ((1 << width) - len(contents))
-        parts.append((index, width, contents))
+    """One table of both levels, in block RAM: for each level all its tables, added up."""
+    parts = [_added_up(build, program, tables) for tables in weighted]
     (low, low_width, below), (high, high_width, above) = parts
     index = build.add(Concat((low, high), (low_width, high_width), name="levels"))
     sums = tuple(a + b for b in above for a in below)
     return build.add(Table(index, sums, memory=True, name=f"{name}.levels"))
+
+
+def _added_up(
+    build: Rewriter, program: Program, weighted: list[Weighted]
+) -> tuple[Ref, int, list[int]]:
+    """The level that tables have in common, its width, and their sum at each address."""
+    tables = [(op, weight) for ref, weight in weighted if isinstance(op := program.ops[ref], Table)]
+    index = build.new[tables[0][0].index]
+    width = build.ranges[index].width
+    # Addresses beyond the last entry never occur.
+    total = [
+        sum(weight * op.contents[min(address, len(op.contents) - 1)] for op, weight in tables)
+        for address in range(1 << width)
+    ]
+    return index, width, total

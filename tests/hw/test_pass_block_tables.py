@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from scm_hw.interp import interpret
-from scm_hw.ir import Program, Sum, Table, verify
+from scm_hw.ir import Field, Input, Program, Sum, Table, verify
 from scm_hw.load import lower, quantise
 from scm_hw.passes import block_tables, optimise
+from scm_hw.passes.block_tables import MIN_READERS
 from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Layout, estimate, lay_out
@@ -49,6 +50,34 @@ def test_outputs_stay_what_they_are(options: dict[str, Any]) -> None:
     assert memories(after)
     rows = rows_for(before)
     assert np.array_equal(interpret(before, rows), interpret(after, rows))
+
+
+def tables_of_two_levels(repeats: int) -> Program:
+    """Sums that each look the two levels up in several tables, as a readout does nodes' bits."""
+    ops: list[Any] = [Input(0, 0, 31), Input(1, 0, 31), Field(0, 1, 4), Field(1, 1, 4)]
+    sums = []
+    for number in range(MIN_READERS):
+        terms = []
+        for place in range(repeats):
+            for level in (2, 3):
+                contents = tuple((v * (3 + number) + place * 7) % 11 for v in range(16))
+                terms.append(len(ops))
+                ops.append(Table(level, contents))
+        sums.append(len(ops))
+        weights = tuple(range(1 + number, 1 + number + len(terms)))
+        ops.append(Sum(tuple(terms), weights, number))
+    return Program(tuple(ops), (0, 1), tuple(sums))
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 3])
+def test_a_sum_may_have_several_tables_of_one_level(repeats: int) -> None:
+    before = tables_of_two_levels(repeats)
+    verify(before)
+    after = block_tables(before)
+    verify(after)
+    assert len(memories(after)) == MIN_READERS
+    rows = rows_for(before)
+    np.testing.assert_array_equal(interpret(after, rows), interpret(before, rows))
 
 
 def test_a_node_that_sees_one_of_two_levels_has_a_table_of_its_own() -> None:
