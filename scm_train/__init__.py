@@ -2,7 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from scm_train.errors import DataError, ModelFileError, ParameterError, ScmTrainError
+from scm_train.errors import (
+    DataError,
+    ModelFileError,
+    OutputError,
+    ParameterError,
+    ScmTrainError,
+)
 
 if TYPE_CHECKING:
     from scm_train.estimators import (
@@ -32,6 +38,7 @@ __all__ = [
     "IRVFLClassifier",
     "IRVFLRegressor",
     "ModelFileError",
+    "OutputError",
     "ParameterError",
     "SCMClassifier",
     "SCMRegressor",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from scm_train import cli_models
 from scm_train.cli_parser import build_parser
+from scm_train.console import say
 from scm_train.errors import ScmTrainError
 
 __all__ = ["main"]
@@ -45,20 +46,31 @@ def main(argv: Sequence[str] | None = None) -> int:
             _COMMANDS[args.command](args)
             sys.stdout.flush()
     except ScmTrainError as error:
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}", sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt as stop:
-        print(f"interrupted: {str(stop) or 'nothing was written'}", file=sys.stderr)
+        say(f"interrupted: {str(stop) or 'nothing was written'}", sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has gone; without this, Python complains once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    except OSError as error:
+        place = "" if error.filename is None else f" {str(error.filename)!r}"
+        reason = error.strerror or " ".join(str(error).split())
+        say(f"error: can't use{place or ' a file'}: {reason}; check the place", sys.stderr)
+        return USAGE_ERROR
+    except MemoryError:
+        say(
+            "error: can't finish: there is too little memory; take fewer rows, or fewer candidates",
+            sys.stderr,
+        )
+        return USAGE_ERROR
     return 0
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+    say(f"warning: {' '.join(str(message).split())}", sys.stderr)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ class Data:
     about: dict[str, Any]
     train_rows: int | None = None
     mechanism: Any = None
+    #: Where the rows of a named data set come from.
+    files: tuple[Path, ...] = ()
 
 
 def read(args: argparse.Namespace) -> Data:
@@ -69,7 +71,15 @@ def _read_dataset(args: argparse.Namespace) -> Data:
         "target": list(source.target_names),
         "simulated": source.simulated,
     }
-    return Data(_checked(rows, task), task, source.name, about, source.train_rows, source.mechanism)
+    return Data(
+        _checked(rows, task),
+        task,
+        source.name,
+        about,
+        source.train_rows,
+        source.mechanism,
+        source.files,
+    )
 
 
 def _checked(rows: Rows, task: str) -> Rows:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,12 @@ from numpy.typing import NDArray
 
 from scm_train import estimators, model_file
 from scm_train.cli_data import Data, read, split
-from scm_train.cli_mechanism import fit_mechanism
+from scm_train.cli_mechanism import fit_mechanism, mechanism_file
 from scm_train.cli_output import described, print_result
-from scm_train.errors import DataError, ModelFileError
+from scm_train.console import say
+from scm_train.errors import DataError
 from scm_train.machine import Machine
+from scm_train.outputs import MODEL, check_output
 from scm_train.scores import class_indices, score
 from scm_train.trials import best_trial, summary
 
@@ -30,8 +31,10 @@ _PER_LAYER = ("max_nodes", "activation", "candidates")
 
 def fit(args: argparse.Namespace) -> None:
     """Train as the command line says, and write the model file."""
-    _check_out(Path(args.out))
+    reads = [args.data, mechanism_file(args.mechanism)]
+    check_output(args.out, MODEL, reads, args.force)
     data = read(args)
+    check_output(args.out, MODEL, data.files, args.force)
     if not args.quiet:
         _warn_of_constant(data.rows.constant_features)
     train, test = split(data, args.test_fraction, args.seed)
@@ -77,7 +80,7 @@ def _tell_trial(machine: Machine, trial: int, args: argparse.Namespace) -> None:
         scores = machine.info["scores"]
         shown = {key: scores[key] for key in ("train_rmse", "validation_rmse") if key in scores}
         words = ", ".join(f"{key.replace('_', ' ')} {value:.6f}" for key, value in shown.items())
-        print(f"  trial {trial + 1} of {args.trials}: {words}", file=sys.stderr)
+        say(f"  trial {trial + 1} of {args.trials}: {words}", sys.stderr)
 
 
 def _numbered(machine: Machine, trial: int, trials: int) -> Machine:
@@ -91,16 +94,7 @@ def _numbered(machine: Machine, trial: int, trials: int) -> Machine:
 def _warn_of_constant(names: Sequence[str]) -> None:
     if names:
         shown = ", ".join(names[:8]) + (f", and {len(names) - 8} more" if len(names) > 8 else "")
-        print(f"warning: constant features say nothing: {shown}", file=sys.stderr)
-
-
-def _check_out(path: Path) -> None:
-    """Find out before training, not after it, that the file can't be written."""
-    if not path.parent.is_dir() or path.is_dir():
-        raise ModelFileError(
-            f"--out must be a file in a folder that exists, not {str(path)!r}; "
-            "choose another place or make the folder"
-        )
+        say(f"warning: constant features say nothing: {shown}", sys.stderr)
 
 
 # -------------------------------------------------------------------------------------- learner

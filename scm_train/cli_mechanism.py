@@ -13,7 +13,7 @@ from scm_train.mechanisms import External, Polynomial, Table
 from scm_train.suggestions import did_you_mean
 from scm_train.tables import split_names
 
-__all__ = ["fit_mechanism", "import_callable"]
+__all__ = ["fit_mechanism", "import_callable", "mechanism_file"]
 
 
 def fit_mechanism(
@@ -63,6 +63,14 @@ def import_callable(name: str) -> Callable:
             f"{did_you_mean(attribute, known)}"
         )
     return function
+
+
+def mechanism_file(name: str | None) -> str | None:
+    """The file that ``module:function`` is imported from, where there is one."""
+    if name is None or name == "dataset":
+        return None
+    import_callable(name)
+    return getattr(sys.modules[name.partition(":")[0]], "__file__", None)
 
 
 def _positions(wanted: list[str] | None, feature_names: Sequence[str]) -> list[int] | None:

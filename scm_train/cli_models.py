@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -15,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train import datasets, model_file
-from scm_train.cli_mechanism import import_callable
+from scm_train.cli_mechanism import import_callable, mechanism_file
 from scm_train.cli_output import described, print_result
+from scm_train.console import say
 from scm_train.errors import DataError, ParameterError
 from scm_train.machine import Machine
+from scm_train.outputs import check_output, figure_kind, table_kind, write_output
 from scm_train.scores import class_indices, score
 from scm_train.tables import read_features, read_rows
 
@@ -49,26 +50,32 @@ def evaluate(args: argparse.Namespace) -> None:
 def predict(args: argparse.Namespace) -> None:
     """Write the predictions for a data file's rows, one line each."""
     machine = _load(args)
+    header = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
+    if args.out is not None:
+        reads = [args.model, args.data, mechanism_file(args.mechanism)]
+        check_output(args.out, table_kind(header), reads, args.force)
     X = read_features(args.data, machine.feature_names)
     y = machine.predict(X, _mechanism_column(machine, args))
-    header = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
     lines = y.reshape(len(y), -1).tolist()
     if args.out is not None:
-        _write_file(Path(args.out), header, lines)
+        text = io.StringIO()
+        _write_csv(text, header, lines)
+        write_output(args.out, lambda file: file.write(text.getvalue().encode()))
         print_result({"predictions": args.out, "rows": len(lines)}, args.json)
     elif args.json:
         print_result({"columns": header, "predictions": lines}, as_json=True)
     else:
-        _write_csv(sys.stdout, header, lines)
+        _print_csv(header, lines)
 
 
 def plot(args: argparse.Namespace) -> None:
     """Draw a model's training and its predictions."""
     machine = model_file.load(args.model)
     # The plotting library takes a while to import, and only this command needs it.
-    from scm_train.plot import save_figure
+    from scm_train.plot import check_format, save_figure
 
     out = Path(args.out) if args.out is not None else Path(args.model).with_suffix(".png")
+    check_output(out, figure_kind(check_format(out)), [args.model], args.force)
     panels = save_figure(machine, out)
     print_result({"model": args.model, "figure": str(out), "panels": panels}, args.json)
 
@@ -81,7 +88,7 @@ def list_datasets(args: argparse.Namespace) -> None:
         return
     width = max(len(s["name"]) for s in summaries)
     for s in summaries:
-        print(
+        say(
             f"{s['name']:{width}}  {s['rows']:>9,} x {s['inputs']:<3} -> {s['outputs']:<2}  "
             f"{s['task']:14}  {s['origin']:10}  {s['description']}"
         )
@@ -131,16 +138,12 @@ def _write_csv(file: TextIO, header: list[str], lines: list[list]) -> None:
     writer.writerows(lines)
 
 
-def _write_file(path: Path, header: list[str], lines: list[list]) -> None:
+def _print_csv(header: list[str], lines: list[list]) -> None:
+    """The table to standard output: to the letter in a pipe, and safe on a terminal."""
+    if not sys.stdout.isatty():
+        _write_csv(sys.stdout, header, lines)
+        return
     text = io.StringIO()
     _write_csv(text, header, lines)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text.getvalue(), encoding="utf-8")
-        os.replace(part, path)
-    except OSError as error:
-        raise DataError(
-            f"--out must be a file in a folder that can be written to, not {str(path)!r} ({error})"
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+    for line in text.getvalue().rstrip("\n").split("\n"):
+        say(line)

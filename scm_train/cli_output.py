@@ -10,6 +10,7 @@ import numpy as np
 
 from scm_train._model_meta import plain
 from scm_train.activations import HARDWARE_ACTIVATIONS
+from scm_train.console import printable_json, say
 from scm_train.machine import Machine, hardware_reasons
 from scm_train.storage import storage
 
@@ -84,27 +85,27 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a result as JSON, or as lines of name and value."""
     result = plain(result)
     if as_json:
-        print(json.dumps(result, ensure_ascii=False, indent=2))
+        print(printable_json(json.dumps(result, ensure_ascii=False, indent=2)))
         return
     width = max(map(len, result))
     for key, value in result.items():
         if key == "trials":
             _print_trials(value, width)
         elif value is not None:
-            print(f"{key.replace('_', ' '):{width}}  {_text(key, value)}")
+            say(f"{key.replace('_', ' '):{width}}  {_text(key, value)}")
 
 
 def _print_trials(trials: Mapping[str, Any], width: int) -> None:
     """Scores of several runs, and a histogram of the nodes of each layer."""
     print(f"{'trials':{width}}  {trials['count']}, of which number {trials['best'] + 1} is kept")
     for name, spread in trials["scores"].items():
-        print(f"{'':{width}}  {name.replace('_', ' ')} {spread['mean']:.6g} +- {spread['std']:.2g}")
+        say(f"{'':{width}}  {name.replace('_', ' ')} {spread['mean']:.6g} +- {spread['std']:.2g}")
     for number, histogram in enumerate(trials["nodes_per_layer"], start=1):
-        print(f"{'':{width}}  nodes of layer {number}:")
+        say(f"{'':{width}}  nodes of layer {number}:")
         most = max(histogram.values())
         for nodes, runs in histogram.items():
             bar = "#" * -(-BAR * runs // most)
-            print(f"{'':{width}}  {nodes:>6} {bar} {runs}")
+            say(f"{'':{width}}  {nodes:>6} {bar} {runs}")
 
 
 def _text(key: str, value: Any) -> str:

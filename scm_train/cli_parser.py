@@ -65,6 +65,7 @@ def _add_fit(commands: Any) -> None:
         default=1,
         help="independent runs, with seeds from --seed up; the best on validation rows is kept",
     )
+    _add_force(fit)
     fit.add_argument("--name", default=None, help="what builds of the model are called")
     fit.add_argument(
         "--no-eval-rows",
@@ -196,6 +197,7 @@ def _add_predict(commands: Any) -> None:
     predict.add_argument("model", help="model file (.npz)")
     predict.add_argument("data", help="data file with the model's features")
     predict.add_argument("--out", help="CSV file to write; without, standard output")
+    _add_force(predict)
     _add_given_mechanism(predict)
     _add_output(predict)
 
@@ -204,7 +206,17 @@ def _add_plot(commands: Any) -> None:
     plot = commands.add_parser("plot", help="draw how a model was trained, and how well it does")
     plot.add_argument("model", help="model file (.npz)")
     plot.add_argument("--out", help="PNG, SVG or PDF file to write (the model's name, .png)")
+    _add_force(plot)
     _add_output(plot)
+
+
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        default=False,
+        help="replace a file of another kind at --out; never one that the command reads",
+    )
 
 
 def _add_given_mechanism(parser: argparse.ArgumentParser) -> None:

@@ -15,5 +15,9 @@ class ParameterError(ScmTrainError):
     """A parameter, alone or together with others, breaks a rule."""
 
 
+class OutputError(ScmTrainError):
+    """A file may not be replaced, or can't be written."""
+
+
 class ModelFileError(ScmTrainError):
     """The model file can't be read or written."""

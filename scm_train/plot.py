@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from scm_train.errors import ModelFileError, ParameterError
 from scm_train.machine import Machine
+from scm_train.outputs import write_output
 from scm_train.scaling import to_unit
 
 try:
@@ -22,7 +22,7 @@ except ImportError as error:
         "plot must have matplotlib, not found; run pip install 'scm-hw[plot]'"
     ) from error
 
-__all__ = ["PANELS", "figure", "save_figure"]
+__all__ = ["PANELS", "check_format", "figure", "save_figure"]
 
 FORMATS = (".png", ".svg", ".pdf")
 #: More predictions than these can't be told apart in a figure.
@@ -34,26 +34,23 @@ _STYLE = {"svg.hashsalt": "scm-hw", "font.size": 9, "axes.spines.top": False}
 _STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3}
 
 
-def save_figure(machine: Machine, path: Path) -> list[str]:
-    """Write the figure, whole or not at all; the names of its panels."""
-    if path.suffix.lower() not in FORMATS:
+def check_format(path: Path) -> str:
+    """The ending of a figure's file, if there is such a figure."""
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
         raise ParameterError(
             f"--out must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not {path.suffix!r}"
         )
-    kind = path.suffix.lower()[1:]
-    part = path.with_name(f".{path.name}.part")
+    return ending
+
+
+def save_figure(machine: Machine, path: Path) -> list[str]:
+    """Write the figure, whole or not at all; the names of its panels."""
+    kind = check_format(path)[1:]
+    about = {} if kind == "png" else {"CreationDate" if kind == "pdf" else "Date": None}
     with matplotlib.rc_context(_STYLE):
         drawn, names = figure(machine)
-        try:
-            about = {} if kind == "png" else {"CreationDate" if kind == "pdf" else "Date": None}
-            drawn.savefig(part, format=kind, dpi=150, metadata=about)
-            os.replace(part, path)
-        except OSError as error:
-            raise ParameterError(
-                f"--out must be a file that can be written, not {str(path)!r} ({error.strerror})"
-            ) from error
-        finally:
-            part.unlink(missing_ok=True)
+        write_output(path, lambda file: drawn.savefig(file, format=kind, dpi=150, metadata=about))
     return names
 
 

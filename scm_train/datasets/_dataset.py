@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from numpy.typing import NDArray
@@ -22,7 +23,8 @@ class Dataset:
     several targets; class labels for a classification. Where the source defines a split, the first
     `train_rows` rows are for training and the rest for testing; else `train_rows` is None.
     `mechanism` maps raw `X` to targets in their own units, where there is physics to go by.
-    `simulated` data never came from a real plant.
+    `simulated` data never came from a real plant. `files` are what
+    the rows were read from.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Dataset:
     simulated: bool = False
     train_rows: int | None = None
     mechanism: Mechanism | None = None
+    files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.X.shape == (len(self.y), len(self.feature_names)), self.name

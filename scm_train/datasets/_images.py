@@ -65,6 +65,7 @@ def load_images(name: str) -> Dataset:
         task="classification",
         description=images.description,
         train_rows=len(parts[0][1]) if len(parts) == 2 else None,
+        files=tuple(path for names in _all_files(name) if (path := _store.find(names)) is not None),
     )
 
 
@@ -95,6 +96,15 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 def _files(name: str, part: str, what: str, dimensions: int) -> tuple[str, ...]:
     stem = f"{name}/{part}-{what}-idx{dimensions}-ubyte"
     return (f"{stem}.gz", stem)
+
+
+def _all_files(name: str) -> list[tuple[str, ...]]:
+    """The names of every file of a set, several names for each."""
+    return [
+        _files(name, part, what, dimensions)
+        for part in PARTS
+        for what, dimensions in (("images", 3), ("labels", 1))
+    ]
 
 
 def _read_part(name: str, part: str) -> tuple[NDArray, NDArray] | None:

@@ -47,6 +47,7 @@ def load_emps_servo() -> Dataset:
         task="regression",
         description="real servo axis (EMPS) at 1 kHz: drive voltage (V) from its speeds; "
         "the nearest open data to I-DB2",
+        files=(path,),
     )
 
 
@@ -70,4 +71,5 @@ def load_rolling_force() -> Dataset:
         task="regression",
         description="real hot-rolling mill: rolling force; the nearest open data to I-DB3 "
         f"({len(values) - len(kept)} rows of a mill at rest dropped)",
+        files=(path,),
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from scm_train.errors import DataError
+from scm_train.outputs import write_output
 
 __all__ = ["cache_folder", "fetch", "find", "write_atomically"]
 
@@ -56,14 +56,13 @@ def fetch(name: str, data_id: int, candidates: Sequence[str]) -> Any:
         raise missing(name, candidates, remedy) from error
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Make `path` by way of a temporary file, so that a failed run leaves nothing behind."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Make `path`, and its folder, so that a failed run leaves no part of a file behind."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"can't keep {path.name}: {path.parent} can't be made ({error.strerror}); set "
+            "XDG_CACHE_HOME to a folder that can be written to"
+        ) from error
+    write_output(path, write)

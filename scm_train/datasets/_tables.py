@@ -183,6 +183,7 @@ def load_table(name: str) -> Dataset:
         description=table.description,
         # A shortened copy of the file has lost the source's split.
         train_rows=table.train_rows if len(values) == table.rows else None,
+        files=(path,),
     )
 
 

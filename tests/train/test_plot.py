@@ -72,7 +72,7 @@ def test_a_classifier_has_its_confusion():
     ("out", "message"),
     [
         ("m.bmp", "--out must end in .png, .svg or .pdf, not '.bmp'"),
-        ("none/m.png", "--out must be a file that can be written, not 'none/m.png'"),
+        ("none/m.png", "can't write 'none/m.png': there is no folder 'none'; make it first"),
     ],
 )
 def test_a_bad_name_is_one_line(out, message, capsys):
