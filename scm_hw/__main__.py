@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from types import FrameType
+from typing import TextIO
 
-from scm_hw.errors import LinkError, MismatchError, ScmError, ToolError
+from scm_hw.errors import LinkError, MismatchError, RangeWarning, ScmError, ToolError
 
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -17,6 +19,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0, or the exit code of what went wrong, which one line tells."""
     signal.signal(signal.SIGTERM, _terminate)
     _open_standard_files()
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        warnings.simplefilter("always", RangeWarning)
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         # Amaranth takes a while to import, and Ctrl-C may come before it is there.
         from scm_hw.cli import build_parser
@@ -39,6 +48,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return FAILED
     return 0
+
+
+_show_elsewhere = warnings.showwarning
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Our own warnings are for the user: one line, without the place in the program."""
+    if issubclass(category, RangeWarning):
+        print(f"note: {_one_line(str(message))}", file=sys.stderr)
+    else:
+        _show_elsewhere(message, category, filename, lineno, file, line)
 
 
 def _one_line(text: str) -> str:

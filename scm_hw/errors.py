@@ -33,3 +33,7 @@ class MismatchError(ScmError):
 
 class LinkError(ScmError):
     """A board can't be reached, doesn't answer as it should, or is another one."""
+
+
+class RangeWarning(UserWarning):
+    """Values of the user's rows lie outside the range of their column, and are limited to it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_hw.columns import outside_range
 from scm_hw.design import Design
-from scm_hw.errors import OptionError
+from scm_hw.errors import OptionError, RangeWarning
 from scm_hw.interp import interpret, trace
 from scm_hw.ir import Argmax, Program
 from scm_hw.load import Activity, Evaluation, Model, codes, evaluate, mechanism_words
@@ -141,7 +143,10 @@ def _margins(meaning: Program, rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def read_csv(model: Model, path: Path) -> Evaluation:
-    """Rows from a CSV file with a header: features, targets, and P0 where it is external."""
+    """Rows from a CSV file with a header: features, targets, and P0 where it is external.
+
+    Columns are found by name. RangeWarning where values lie outside the training range.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = [row for row in csv.reader(stream) if row]
@@ -157,6 +162,9 @@ def read_csv(model: Model, path: Path) -> Evaluation:
         targets = table.numbers(model.targets)
     external = model.mechanism.kind == "external"
     mechanism = table.numbers([f"P0_{t}" for t in model.targets]) if external else None
+    outside = outside_range(model.features, inputs, model.input_min, model.input_max)
+    if outside is not None:
+        warnings.warn(f"data file {path}: {outside}", RangeWarning, stacklevel=2)
     return Evaluation(inputs, targets, mechanism)
 
 
@@ -173,6 +181,8 @@ class _Columns:
                 f"data file {self.path} must have a column {name!r}; it has "
                 f"{', '.join(self.header[:20])}"
             )
+        if self.header.count(name) > 1:
+            raise OptionError(f"data file {self.path} must have one column {name!r}, not several")
         column = self.header.index(name)
         for line, row in enumerate(self.rows, start=2):
             if len(row) != len(self.header):

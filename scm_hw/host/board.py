@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.errors import LinkError, OptionError
+from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host.exchange import Answers, Exchange
 from scm_hw.host.link import Link, LostError
 from scm_hw.uart import Hello, Kind, Packet
@@ -90,16 +91,22 @@ class Board:
 
     def predict(
         self,
-        rows: NDArray[np.float64],
-        mechanism: NDArray[np.float64] | None = None,
+        rows: Any,
+        mechanism: Any = None,
         progress: Progress | None = None,
     ) -> NDArray[Any]:
         """Raw rows to outputs in target units, a column each, or to the class of each row.
 
-        `mechanism` is P0 in target units, where the model takes it from outside.
+        The columns of a data frame are matched with the features by name; an array has them in
+        the order of the model. `mechanism` is P0 in target units, where the model takes it from
+        outside. Values outside a feature's range are limited to it, which a warning says.
         """
         meaning = self.description
-        results, _ = self.predict_integers(meaning.inputs(rows, mechanism), progress)
+        inputs = meaning.inputs(rows, mechanism)
+        outside = meaning.outside_range(rows)
+        if outside is not None:
+            warnings.warn(outside, RangeWarning, stacklevel=2)
+        results, _ = self.predict_integers(inputs, progress)
         return meaning.units(results)
 
     def predict_integers(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_hw.columns import by_name, outside_range
 from scm_hw.errors import LinkError, OptionError
 
 Floats = NDArray[np.float64]
@@ -127,9 +128,9 @@ class Description:
             ) from None
         return found
 
-    def inputs(self, rows: Floats, mechanism: Floats | None = None) -> Integers:
-        """Raw rows as the integers that enter the core."""
-        rows = np.asarray(rows, dtype=np.float64)
+    def inputs(self, rows: Any, mechanism: Any = None) -> Integers:
+        """Raw rows as the integers that enter the core; named columns are found by their names."""
+        rows = by_name(rows, [port.name for port in self.features])
         if rows.ndim != 2 or rows.shape[1] != len(self.features):
             raise OptionError(
                 f"rows must have {len(self.features)} columns "
@@ -142,7 +143,16 @@ class Description:
             columns += self._mechanism_words(len(rows), mechanism)
         return np.stack(columns, axis=1)
 
-    def _mechanism_words(self, count: int, mechanism: Floats | None) -> list[Integers]:
+    def outside_range(self, rows: Any) -> str | None:
+        """One line on the values of raw rows that are limited to the range of their feature."""
+        ports = self.features
+        names = [port.name for port in ports]
+        low, high = [port.low for port in ports], [port.high for port in ports]
+        return outside_range(names, by_name(rows, names), low, high)
+
+    def _mechanism_words(self, count: int, mechanism: Any) -> list[Integers]:
+        if mechanism is not None:
+            mechanism = by_name(mechanism, [word.name for word in self.words], "mechanism")
         shape = None if mechanism is None else np.shape(mechanism)
         if shape != (count, len(self.words)):
             raise OptionError(
@@ -150,7 +160,7 @@ class Description:
                 "this model takes it from outside"
             )
         found = []
-        for port, column in zip(self.words, np.asarray(mechanism, dtype=np.float64).T, strict=True):
+        for port, column in zip(self.words, mechanism.T, strict=True):
             with np.errstate(over="ignore"):
                 scaled = np.rint((column - port.low) / (port.high - port.low) * 2.0**port.fraction)
             found.append(np.clip(scaled, port.least, port.most).astype(np.int64))

@@ -61,6 +61,16 @@ def assert_one_line(text: str, message: str) -> None:
     assert re.match(f"error: {message}".replace("?", r"\?"), text), text
 
 
+def test_data_outside_the_training_range_is_one_line(
+    at_work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(at_work / "far.csv", ["y0", "x1", "x0"], [[0, 1e9, 1e9], [0, -1e9, 1e9]])
+    build = ["build", "good.npz", "--data", "far.csv", "--out", "far", *QUICK, "--json"]
+    assert main(build) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.match(r"note: data file far\.csv: values outside .* 'x0' in 100\.00% of rows", line)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_what_goes_wrong_is_one_line(
     name: str,

@@ -10,11 +10,12 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pandas
 import pytest
 
 from scm_hw import boards
 from scm_hw.design import compile_model
-from scm_hw.errors import LinkError, OptionError
+from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host import Board, exchange
 from scm_hw.host import board as host_board
 from scm_hw.host.link import LostError
@@ -271,6 +272,13 @@ def test_predict_by_the_boards_own_description(kind: dict) -> None:
     assert rows is not None
     with FakeBoard(hello, core, description).running() as fake, Board(fake.port) as board:
         found = board.predict(rows.inputs, rows.mechanism)
+        shuffled = pandas.DataFrame(rows.inputs, columns=model.features).assign(note="a")
+        shuffled = shuffled[["note", *reversed(model.features)]]
+        np.testing.assert_array_equal(board.predict(shuffled, rows.mechanism), found)
+        with pytest.raises(OptionError, match=r"^rows must have a column 'x0', not only 'note', "):
+            board.predict(shuffled.drop(columns="x0"), rows.mechanism)
+        with pytest.warns(RangeWarning, match="^values outside the range .* 'x1' in 100.00% of"):
+            board.predict(shuffled.assign(x1=1e6), rows.mechanism)
         with pytest.raises(OptionError, match="rows must have 3 columns"):
             board.predict(rows.inputs[:, :2], rows.mechanism)
         with pytest.raises(OptionError, match="must be finite"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from scm_hw import boards
 from scm_hw.design import Design, compile_model
-from scm_hw.errors import OptionError
+from scm_hw.errors import OptionError, RangeWarning
 from scm_hw.interp import interpret
 from scm_hw.load import Model
 from scm_hw.rows import (
@@ -116,6 +118,38 @@ def test_columns_are_found_by_name(tmp_path: Path, regression: Model) -> None:
     np.testing.assert_array_equal(found.inputs, [[-1e-3, 2], [3, 4]])
     np.testing.assert_array_equal(found.targets, [[0.5], [1]])
     assert found.mechanism is None
+
+
+@settings(deadline=None, database=None)
+@given(st.permutations(["x0", "x1", "x2", "y0", "y1", "note"]))
+def test_the_order_of_columns_has_no_part_in_it(order: list[str]) -> None:
+    model = random_model(1, **(SMALL | {"features": 3, "outputs": 2}))
+    values = {name: [i + 0.25, i + 0.5] for i, name in enumerate(order)}
+    with tempfile.TemporaryDirectory() as folder:
+        rows = list(zip(*(values[name] for name in order), strict=True))
+        with warnings.catch_warnings(action="ignore", category=RangeWarning):
+            found = read_csv(model, write_csv(Path(folder) / "d.csv", order, rows))
+    np.testing.assert_array_equal(found.inputs.T, [values[n] for n in ("x0", "x1", "x2")])
+    np.testing.assert_array_equal(found.targets.T, [values[n] for n in ("y0", "y1")])
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path, regression: Model) -> None:
+    path = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0", "x1"], [[1, 2, 3, 4]])
+    with pytest.raises(OptionError, match="must have one column 'x1', not several"):
+        read_csv(regression, path)
+
+
+def test_values_outside_the_training_range_are_told(tmp_path: Path, regression: Model) -> None:
+    low, high = regression.input_min, regression.input_max
+    inside = [*low, 0.0]
+    path = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0"], [inside, [low[0], high[1] + 1, 0.0]])
+    with pytest.warns(RangeWarning) as told:
+        read_csv(regression, path)
+    line = (
+        f"data file {path}: values outside the range count as its ends: 'x1' in 50.00% of rows "
+        f"({low[1]:g} to {high[1]:g})"
+    )
+    assert [str(w.message) for w in told] == [line]
 
 
 def test_a_byte_order_mark_and_crlf_do_no_harm(tmp_path: Path, regression: Model) -> None:
