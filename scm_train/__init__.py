@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from scm_train.errors import (
+    ClippedWarning,
     DataError,
     ModelFileError,
     OutputError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "ClippedWarning",
     "DIRVFL1Classifier",
     "DIRVFL1Regressor",
     "DIRVFL2Classifier",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -17,9 +18,11 @@ from scm_train import model_file
 from scm_train._parameters import LAMBDAS, R_VALUES
 from scm_train._training import Task, train_machine
 from scm_train.algorithms import ALGORITHMS
-from scm_train.distributed import is_distributed, train_distributed
+from scm_train.clipping import clipped_columns, clipping_lines
+from scm_train.columns import column_names, has_default_names, in_memory, in_order
+from scm_train.distributed import as_array, is_distributed, train_distributed
 from scm_train.draw import BiasRange, InputsPerNode, SignPattern
-from scm_train.errors import DataError, ModelFileError
+from scm_train.errors import ClippedWarning, DataError, ModelFileError
 from scm_train.machine import Machine
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
@@ -205,6 +208,15 @@ class Learner(BaseEstimator):
         self.machine_ = machine
         self.history_ = machine.history
         self.n_features_in_ = machine.n_features
+        # Frames are matched with the names of training after loading too.
+        self._keep_names(None if has_default_names(machine) else machine.feature_names)
+
+    def _keep_names(self, names: Sequence[str] | None) -> None:
+        """Keep the names of the columns, or forget those of an earlier fit."""
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _fit(self, task: Task, eval_set: tuple[NDArray, NDArray] | None) -> Self:
         self.machine_, self.history_ = train_machine(
@@ -217,7 +229,15 @@ class Learner(BaseEstimator):
         return self
 
     def _fit_distributed(self, X: Any, y: Any, eval_set: object) -> Self:
-        """Train on Dask arrays, whose rows stay on the workers of their cluster."""
+        """Train on Dask arrays or frames, whose rows stay on the workers of their cluster."""
+        names, targets = column_names(X), column_names(y)
+        if eval_set is not None and isinstance(eval_set, tuple | list) and len(eval_set) == 2:
+            eval_set = tuple(
+                as_array(in_order(one, own))
+                for one, own in zip(eval_set, (names, targets), strict=True)
+            )
+        X, y = as_array(X), as_array(y)
+        self._keep_names(names)
         self.n_features_in_ = X.shape[1]
         self.machine_, self.history_ = train_distributed(
             ALGORITHMS[self._algorithm],
@@ -233,7 +253,11 @@ class Learner(BaseEstimator):
 
     def _decision(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return self.machine_.decision(validate_data(self, X, reset=False, dtype=_FLOATS))
+        rows = validate_data(self, in_memory(X), reset=False, dtype=_FLOATS)
+        if clipped := clipped_columns(self.machine_, rows):
+            # The level of whoever called `predict`.
+            warnings.warn("; ".join(clipping_lines(clipped)), ClippedWarning, stacklevel=3)
+        return self.machine_.decision(rows)
 
     def _feature_names(self) -> tuple[str, ...]:
         named = getattr(self, "feature_names_in_", None)
@@ -262,6 +286,8 @@ class Regressor(RegressorMixin, Learner):
         if is_distributed(X):
             self._single = y.ndim == 1
             return self._fit_distributed(X, y, eval_set)
+        if eval_set is not None:
+            eval_set = (eval_set[0], in_order(eval_set[1], column_names(y)))
         X, y = validate_data(
             self, X, y, dtype=_FLOATS, multi_output=True, y_numeric=True, ensure_min_samples=2
         )

@@ -9,11 +9,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scm_train.arguments import ByName, by_name
 from scm_train.encoders import Encoder
-from scm_train.errors import DataError, ParameterError
+from scm_train.errors import DataError, ParameterError, ScmTrainError
 from scm_train.scaling import Floats, from_unit, to_unit
+from scm_train.suggestions import did_you_mean
 
-Function = Callable[[NDArray], ArrayLike]
+Function = Callable[..., ArrayLike]
 
 #: At most so many training rows are used to fit or check a mechanism.
 CHECKED_ROWS = 20_000
@@ -44,6 +46,8 @@ class Domain:
     target_min: Floats
     target_max: Floats
     encoder: Encoder
+    #: Names of the features, where they are known; a function may have them as arguments.
+    names: tuple[str, ...] = ()
 
     @property
     def n_features(self) -> int:
@@ -59,7 +63,17 @@ class Domain:
 
     def p0(self, function: Function, X: NDArray) -> Floats:
         """Call ``function`` on raw rows; normalised units, checked (n, m)."""
+        function = by_name(function, self.names)
         return call_mechanism(function, X, self.target_min, self.target_max)
+
+    def inputs_of(
+        self, function: Function | None, inputs: Sequence[int | str] | None
+    ) -> tuple[int, ...]:
+        """The numbers of the inputs named; of None, the function's arguments, or all features."""
+        if inputs is None and function is not None:
+            bound = by_name(function, self.names)
+            inputs = bound.columns if isinstance(bound, ByName) else None
+        return chosen_inputs(inputs, self.n_features, self.names)
 
     def sample(self) -> NDArray:
         """At most ``CHECKED_ROWS`` training rows, evenly spread."""
@@ -78,9 +92,11 @@ class Specification:
         target_min: Floats,
         target_max: Floats,
         encoder: Encoder,
+        names: tuple[str, ...] = (),
     ) -> Mechanism:
-        """Fit to training inputs ``X`` (raw) and the ranges of inputs and targets."""
-        return self.bind_to(Domain(X, input_min, input_max, target_min, target_max, encoder))
+        """Fit to training inputs ``X`` (raw), the ranges of inputs and targets, and the names."""
+        ranges = (input_min, input_max, target_min, target_max)
+        return self.bind_to(Domain(X, *ranges, encoder, names))
 
     def bind_to(self, domain: Domain) -> Mechanism:
         """What :meth:`bind` does, with its arguments in one."""
@@ -91,7 +107,18 @@ def call_mechanism(
     function: Function, X: NDArray, target_min: Floats, target_max: Floats
 ) -> Floats:
     """Call a mechanism on raw rows, check what it returns, and normalise it to (n, m)."""
-    values = np.asarray(function(X), dtype=np.float64)
+    try:
+        values = np.asarray(function(X), dtype=np.float64)
+    except ScmTrainError:
+        raise
+    # Whatever a user's function raises is told in one line; Python users see its cause too.
+    except Exception as error:
+        own = function.function if isinstance(function, ByName) else function
+        name = getattr(own, "__name__", type(own).__name__)
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise DataError(
+            f"can't compute the mechanism {name}: {reason}; correct the function"
+        ) from error
     n, m = len(X), len(target_min)
     if values.shape == (n,) and m == 1:
         values = values[:, None]
@@ -130,7 +157,12 @@ class External(Specification):
 
     def bind_to(self, domain: Domain) -> ExternalModel:
         values = domain.p0(self.function, domain.X)
-        return self.reaching(np.stack([values.min(axis=0), values.max(axis=0)]))
+        own = self.named(domain.names)
+        return own.reaching(np.stack([values.min(axis=0), values.max(axis=0)]))
+
+    def named(self, names: Sequence[str]) -> External:
+        """The same, where the function's arguments are columns of these names."""
+        return External(by_name(self.function, names))
 
     def reaching(self, span: Floats) -> ExternalModel:
         """The model, of which the least and the greatest values (2, m) on all rows are known."""
@@ -161,6 +193,12 @@ class ExternalModel(Mechanism):
             )
         return call_mechanism(self.function, X, target_min, target_max)
 
+    def named(self, names: Sequence[str]) -> ExternalModel:
+        """The same model, where the function's arguments are columns of these names."""
+        return (
+            self if self.function is None else replace(self, function=by_name(self.function, names))
+        )
+
     def covering(self, values: Floats) -> ExternalModel:
         """The same model, its range widened to hold ``values`` (n, m), normalised."""
         low = np.minimum(self.range[0], values.min(axis=0, initial=np.inf))
@@ -182,9 +220,17 @@ def as_mechanism(spec: object) -> Specification:
     )
 
 
-def chosen_inputs(inputs: Sequence[int] | None, n_features: int) -> tuple[int, ...]:
-    """Check feature numbers; None means all of them."""
-    chosen = tuple(range(n_features)) if inputs is None else tuple(inputs)
+def chosen_inputs(
+    inputs: Sequence[int | str] | None, n_features: int, names: Sequence[str] = ()
+) -> tuple[int, ...]:
+    """Check feature numbers, or names of features; None means all of them."""
+    wanted = tuple(range(n_features)) if inputs is None else tuple(inputs)
+    for name in wanted:
+        if isinstance(name, str) and name not in names:
+            raise ParameterError(
+                f"inputs of a mechanism must be features, not {name!r}; {did_you_mean(name, names)}"
+            )
+    chosen = tuple(list(names).index(i) if isinstance(i, str) else i for i in wanted)
     valid = all(isinstance(i, (int, np.integer)) and 0 <= i < n_features for i in chosen)
     if not chosen or not valid or len(set(chosen)) < len(chosen):
         raise ParameterError(

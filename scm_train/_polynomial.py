@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scm_train._mechanism import Domain, Function, Mechanism, Specification, chosen_inputs
+from scm_train._mechanism import Domain, Function, Mechanism, Specification
 from scm_train.errors import ParameterError
 from scm_train.scaling import Floats
 
@@ -23,18 +23,18 @@ class Polynomial(Specification):
     """A polynomial P0, given in raw units or fitted to a callable.
 
     ``Polynomial({(1, 0): 2.0, (0, 2): -0.5})`` is ``2 X_0 - 0.5 X_1**2``: a coefficient (or one
-    per target) for each tuple of exponents, one exponent per entry of ``inputs`` (None: of all
-    features).
+    per target) for each tuple of exponents, one exponent per entry of ``inputs``: numbers or names
+    of features (None: of the features that a callable names as its arguments, else of all).
     """
 
     terms: Mapping[tuple[int, ...], ArrayLike] = field(default_factory=dict)
-    inputs: tuple[int, ...] | None = None
+    inputs: tuple[int | str, ...] | None = None
     function: Function | None = None
     degree: int = 0
 
     @classmethod
     def approximating(
-        cls, function: Function, degree: int = 2, inputs: Sequence[int] | None = None
+        cls, function: Function, degree: int = 2, inputs: Sequence[int | str] | None = None
     ) -> Polynomial:
         """Least squares of total ``degree`` in ``inputs``, on training rows, to a callable."""
         if not isinstance(degree, (int, np.integer)) or not 1 <= degree <= 16:
@@ -45,7 +45,7 @@ class Polynomial(Specification):
         return cls(inputs=chosen, function=function, degree=int(degree))
 
     def bind_to(self, domain: Domain) -> PolynomialModel:
-        inputs = chosen_inputs(self.inputs, domain.n_features)
+        inputs = domain.inputs_of(self.function, self.inputs)
         if self.function is None:
             return self._expanded(domain, inputs)
         return self._fitted(domain, inputs)

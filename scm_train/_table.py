@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._mechanism import Domain, Function, Mechanism, Specification, chosen_inputs
+from scm_train._mechanism import Domain, Function, Mechanism, Specification
 from scm_train.errors import ParameterError
 from scm_train.scaling import Floats
 
@@ -23,16 +23,19 @@ CHECKED_POINTS = 4_096
 class Table(Specification):
     """A callable sampled on a grid over one to three inputs; the others stay at mid-range.
 
+    ``inputs`` are numbers or names of features; None for those that the callable names as its
+    arguments.
+
     ``points`` per input (one number, or one per input) must be ``2**s + 1``, s from 1 to the
     smaller of ``input_bits`` and 10, so that hardware finds its cell in the top bits of the code.
     """
 
     function: Function
-    inputs: tuple[int, ...] | Sequence[int]
+    inputs: Sequence[int | str] | None = None
     points: int | Sequence[int] = 33
 
     def bind_to(self, domain: Domain) -> TableModel:
-        inputs = chosen_inputs(self.inputs, domain.n_features)
+        inputs = domain.inputs_of(self.function, self.inputs)
         if len(inputs) > MAX_TABLE_INPUTS:
             raise ParameterError(
                 f"inputs of a table must be at most {MAX_TABLE_INPUTS}, not {len(inputs)}; "

@@ -82,7 +82,7 @@ def train_machine(
     low, high = _range(task.x)
     encoder = _encoder(parameters, task.x, low, high)
     mechanism = as_mechanism(parameters["mechanism"]).bind(
-        task.x, low, high, task.target_min, task.target_max, encoder
+        task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
     )
     needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")
     kept, held, others = _split(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from scm_train.arguments import ByName, by_name
 from scm_train.errors import ParameterError
 from scm_train.mechanisms import External, Polynomial, Table
 from scm_train.suggestions import did_you_mean
@@ -28,15 +29,16 @@ def fit_mechanism(
         function = own
     else:
         function = import_callable(args.mechanism)
+    function = by_name(function, feature_names)
     inputs = _positions(args.mechanism_inputs, feature_names)
     if args.mechanism_kind == "external":
         return External(function)
     if args.mechanism_kind == "polynomial":
         return Polynomial.approximating(function, args.mechanism_degree, inputs)
-    if inputs is None:
+    if inputs is None and not isinstance(function, ByName):
         raise ParameterError(
             "--mechanism-inputs must name one to three features for a table; "
-            "name those that the mechanism depends on"
+            "name those that the mechanism depends on, or have them as its arguments"
         )
     return Table(function, inputs, args.mechanism_points)
 

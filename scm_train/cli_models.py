@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from scm_train import datasets, model_file
 from scm_train.cli_mechanism import import_callable, mechanism_file
 from scm_train.cli_output import described, print_result
+from scm_train.clipping import clipped_columns, clipping_lines
 from scm_train.console import say
 from scm_train.errors import DataError, ParameterError
 from scm_train.machine import Machine
 from scm_train.outputs import check_output, figure_kind, table_kind, write_output
 from scm_train.scores import class_indices, score
-from scm_train.tables import read_features, read_rows
+from scm_train.tables import read_features, read_rows, split_names
 
 __all__ = ["evaluate", "info", "list_datasets", "plot", "predict"]
 
@@ -43,6 +44,7 @@ def evaluate(args: argparse.Namespace) -> None:
     else:
         X, targets = _read_targets(machine, args)
         p0 = _mechanism_column(machine, args)
+    _warn_of_clipping(machine, X)
     result = {"model": args.model, "data": args.data, "rows": len(X)}
     print_result(result | score(machine, X, targets, p0), args.json)
 
@@ -55,6 +57,7 @@ def predict(args: argparse.Namespace) -> None:
         reads = [args.model, args.data, mechanism_file(args.mechanism)]
         check_output(args.out, table_kind(header), reads, args.force)
     X = read_features(args.data, machine.feature_names)
+    _warn_of_clipping(machine, X)
     y = machine.predict(X, _mechanism_column(machine, args))
     lines = y.reshape(len(y), -1).tolist()
     if args.out is not None:
@@ -94,6 +97,11 @@ def list_datasets(args: argparse.Namespace) -> None:
         )
 
 
+def _warn_of_clipping(machine: Machine, X: NDArray) -> None:
+    for line in clipping_lines(clipped_columns(machine, X)):
+        say(f"warning: {line}", sys.stderr)
+
+
 def _load(args: argparse.Namespace) -> Machine:
     function = None if args.mechanism is None else import_callable(args.mechanism)
     return model_file.load(args.model, mechanism=function)
@@ -119,7 +127,10 @@ def _label_name(machine: Machine) -> str:
 
 def _read_targets(machine: Machine, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
     own = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
-    rows = read_rows(args.data, args.target or own, machine.feature_names, varying=False)
+    wanted = own if args.target is None else split_names(args.target, own)
+    # The model's own targets are known by name, in whatever order they are asked for.
+    wanted = own if sorted(wanted) == sorted(own) else wanted
+    rows = read_rows(args.data, wanted, machine.feature_names, varying=False)
     if machine.classes is not None:
         return rows.X, class_indices(machine, rows.y)
     if rows.y.dtype.kind not in "fiu":

@@ -170,7 +170,8 @@ def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--mechanism",
         default=None,
-        help="module:function on raw inputs, or `dataset` for a named data set's own",
+        help="module:function, of features by name or of the matrix X of raw inputs; or `dataset` "
+        "for a named data set's own",
     )
     add(
         "--mechanism-kind",

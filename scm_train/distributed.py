@@ -36,12 +36,17 @@ from scm_train.progress import progress_bar
 from scm_train.scaling import to_unit
 from scm_train.settings import Settings
 
-__all__ = ["is_distributed", "train_distributed"]
+__all__ = ["as_array", "is_distributed", "train_distributed"]
 
 
 def is_distributed(x: object) -> bool:
     """Whether an array is one of Dask's."""
     return hasattr(x, "__dask_graph__")
+
+
+def as_array(x: Any) -> Any:
+    """The array of a Dask frame or series; anything else as it is."""
+    return x.to_dask_array(lengths=True) if hasattr(x, "to_dask_array") else x
 
 
 def train_distributed(
@@ -140,13 +145,16 @@ def _evaluation(eval_set: tuple[Any, Any], x: Any, y: Any, frame: Frame) -> tupl
     return held_x, held_y
 
 
-def _mechanism(parameters: dict[str, Any], x: Any, frame: Frame) -> Mechanism:
+def _mechanism(
+    parameters: dict[str, Any], x: Any, frame: Frame, names: tuple[str, ...]
+) -> Mechanism:
     """The mechanism, fitted to the rows that training in memory would fit it to."""
     import dask
 
     spec = as_mechanism(parameters["mechanism"])
     span = (frame.target_min, frame.target_max)
     if isinstance(spec, External):
+        spec = spec.named(names)
         parts = [
             dask.delayed(_reach)(spec.function, chunk, *span) for chunk in x.to_delayed().ravel()
         ]
@@ -155,7 +163,7 @@ def _mechanism(parameters: dict[str, Any], x: Any, frame: Frame) -> Mechanism:
     rows = np.empty((0, x.shape[1]))
     if not isinstance(spec, NoMechanism):
         rows = x[:: -(-len(x) // CHECKED_ROWS)].compute()
-    return spec.bind(rows, frame.low, frame.high, *span, frame.encoder)
+    return spec.bind(rows, frame.low, frame.high, *span, frame.encoder, names)
 
 
 def _computed(parts: list[Any], function: Any) -> Any:
@@ -204,7 +212,7 @@ def _frame(
         # A constant target has no range to scale by; any will do.
         any_will_do = least + np.maximum(1.0, np.spacing(np.abs(least)))
         frame = Frame(low, high, least, np.where(most > least, most, any_will_do), encoder)
-    return replace(frame, mechanism=_mechanism(parameters, x, frame))
+    return replace(frame, mechanism=_mechanism(parameters, x, frame, names))
 
 
 def _encoder(parameters: dict[str, Any], x: Any, low: Floats, high: Floats) -> Encoder:

@@ -7,6 +7,10 @@ class ScmTrainError(ValueError):
     """Base of all errors that the command line prints as one line."""
 
 
+class ClippedWarning(UserWarning):
+    """Inputs are outside of the training range, and are clipped to it."""
+
+
 class DataError(ScmTrainError):
     """The training data can't be read, or can't be learnt from."""
 

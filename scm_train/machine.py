@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
+from scm_train.columns import column_names, has_default_names, in_order
 from scm_train.encoders import Encoder
 from scm_train.errors import DataError, ParameterError
 from scm_train.mechanisms import ExternalModel, Mechanism, NoMechanism
@@ -151,6 +152,10 @@ class Machine:
     history: CurveLike | None = None
     evaluation: EvaluationRows | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.mechanism, ExternalModel):
+            object.__setattr__(self, "mechanism", self.mechanism.named(self.feature_names))
+
     @property
     def n_features(self) -> int:
         return len(self.input_min)
@@ -255,6 +260,8 @@ class Machine:
                 f"mechanism_values must be None for a mechanism of kind {self.mechanism.kind!r}, "
                 "not an array; the model computes its own"
             )
+        if set(self.target_names) == set(column_names(values) or ()):
+            values = in_order(values, self.target_names)
         values = np.asarray(values, dtype=np.float64)
         if values.shape == (n,) and self.n_outputs == 1:
             values = values[:, None]
@@ -266,6 +273,8 @@ class Machine:
         return to_unit(values, self.target_min, self.target_max)
 
     def _rows(self, X: ArrayLike) -> NDArray:
+        if not has_default_names(self):
+            X = in_order(X, self.feature_names)
         rows = np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise DataError(

@@ -15,7 +15,8 @@ a callable,           the callable itself; the model file holds   ``ExternalMode
                       in between
 ====================  ==========================================  ===================
 
-A callable takes raw inputs (n, d) and returns P0 in target units, (n,) or (n, m). It may be
+A callable takes raw inputs (n, d), or has features as its arguments, ``f(speed, load)``, and gets
+their columns (n,) by name. It returns P0 in target units, (n,) or (n, m). It may be
 physics, a simulation, or an expert system such as :class:`scm_train.fuzzy.FuzzySystem`.
 """
 

@@ -24,6 +24,11 @@ def physics(X: NDArray) -> NDArray:
     return X[:, 0] ** 2 - 0.5 * X[:, 3]
 
 
+def by_columns(width: NDArray, speed: NDArray) -> NDArray:
+    """A mechanism of two targets that names its features."""
+    return np.stack([speed**2, width], axis=1)
+
+
 def inputs(n: int = 200, d: int = 3, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(size=(n, d))
 

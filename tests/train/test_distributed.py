@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,7 +22,7 @@ from scm_train._cluster import Cluster
 from scm_train.errors import DataError, ParameterError
 from scm_train.mechanisms import Polynomial, Table
 from tests.cluster import cluster
-from tests.train.machines import physics
+from tests.train.machines import by_columns, physics
 
 FAST = {"max_nodes": 3, "candidates": 20, "random_state": 3}
 
@@ -65,6 +67,31 @@ def assert_same(one, other) -> None:
     assert_allclose(one.history_.train_rmse, other.history_.train_rmse, rtol=1e-9)
     assert_allclose(one.history_.validation_rmse, other.history_.validation_rmse, rtol=1e-9)
     assert_allclose(list(a.info["scores"].values()), list(b.info["scores"].values()), rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
+def test_frames_are_matched_by_name(client, order) -> None:
+    x, y = plant(300, targets=2)
+    names, targets = ["speed", "load", "heat", "width"], ["force", "power"]
+    frame, wanted = pd.DataFrame(x, columns=names), pd.DataFrame(y, columns=targets)
+    shuffled, reverse = frame[[names[i] for i in order]], wanted[targets[::-1]]
+    settings = FAST | {"mechanism": by_columns}
+    expected = SCMRegressor(**settings).fit(frame, wanted, (frame[:90], wanted[:90]))
+    model = SCMRegressor(**settings).fit(
+        dd.from_pandas(frame, npartitions=3),
+        dd.from_pandas(wanted, npartitions=3),
+        (dd.from_pandas(shuffled[:90], npartitions=2), reverse[:90]),
+    )
+    assert_same(expected, model)
+    assert model.machine_.feature_names == tuple(names)
+    assert_array_equal(model.predict(dd.from_pandas(frame, npartitions=2)), model.predict(frame))
+    if order != (0, 1, 2, 3):
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(dd.from_pandas(shuffled, npartitions=2))
+    # An array has no names, nor has a model that is then trained on one.
+    model.set_params(mechanism=None)
+    model.fit(da.from_array(x, chunks=(100, 4)), da.from_array(y, chunks=(100, 2)))
+    assert not hasattr(model, "feature_names_in_")
 
 
 CASES = {

@@ -1,0 +1,63 @@
+"""Inputs beyond the range of the training rows, which a machine sees as the end of that range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.machine import Machine
+from scm_train.mechanisms import TableModel
+
+__all__ = ["Clipped", "clipped_columns", "clipping_lines"]
+
+#: More columns than these are counted, not listed.
+MOST_LINES = 5
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """A column, the share of rows outside of its training range, and that range."""
+
+    name: str
+    share: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return (
+            f"column {self.name!r}: {100 * self.share:.3g} % of the rows are outside of the "
+            f"training range {self.low:.6g} to {self.high:.6g} and are clipped to it"
+        )
+
+
+def clipped_columns(machine: Machine, X: NDArray) -> list[Clipped]:
+    """The columns of raw inputs (n, d) that the machine clips in some row, the worst first."""
+    if not len(X):
+        return []
+    found = []
+    for i in _clipping(machine):
+        low, high = float(machine.input_min[i]), float(machine.input_max[i])
+        share = float(np.mean((X[:, i] < low) | (X[:, i] > high)))
+        if share:
+            found.append(Clipped(machine.feature_names[i], share, low, high))
+    return sorted(found, key=lambda column: -column.share)
+
+
+def _clipping(machine: Machine) -> Sequence[int]:
+    """The features that are clipped: those with codes, and those of a table."""
+    if machine.encoder.input_bits is not None:
+        return range(machine.n_features)
+    mechanism = machine.mechanism
+    return mechanism.inputs.tolist() if isinstance(mechanism, TableModel) else ()
+
+
+def clipping_lines(columns: Sequence[Clipped]) -> list[str]:
+    """A line for each column, but no more than a handful; the rest are counted."""
+    lines = [str(column) for column in columns[:MOST_LINES]]
+    left = len(columns) - MOST_LINES
+    if left > 0:
+        lines.append(f"{left} more {'column' if left == 1 else 'columns'} likewise")
+    return lines
