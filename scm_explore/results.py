@@ -19,10 +19,12 @@ from scm_explore.evaluate import as_model, file_bytes, hardware_error
 from scm_explore.journal import Journal, Record
 from scm_explore.page import front_page
 from scm_hw.folders import replacing, write_files
+from scm_hw.outputs import folder_of
 from scm_train import model_file
 from scm_train.scores import class_indices
 
 FOLDER, MARKER = "front", "front.json"
+FRONT = folder_of("an earlier front", MARKER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class Test:
 def write_results(journal: Journal, about: dict[str, Any], test: Test) -> dict[str, Any]:
     """Write `front/` and give the contents of its front.json."""
     folder = journal.folder / FOLDER
-    with replacing(folder, MARKER) as scratch:
+    with replacing(folder, FRONT) as scratch:
         rows = [_written(number, journal, about, test, scratch) for number in journal.front()]
         result = {
             "format": "scm-front",

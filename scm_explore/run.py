@@ -20,11 +20,12 @@ from scm_explore.evaluate import Task
 from scm_explore.explore import Limits, explore
 from scm_explore.journal import Journal, open_journal
 from scm_explore.pools import Pool, local_or_cluster, travel_by_value
-from scm_explore.results import FOLDER, Test, write_results
+from scm_explore.results import FOLDER, FRONT, Test, write_results
 from scm_explore.space import Space
 from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.errors import OptionError
+from scm_hw.outputs import check_output
 from scm_train import cli_data
 from scm_train.cli_mechanism import fit_mechanism
 from scm_train.errors import ScmTrainError
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> None:
         raise OptionError(str(error)) from None
     about = _about(args, rows, board)
     folder = args.out if args.out is not None else DEFAULT_OUT / about["name"]
+    check_output(folder / FOLDER, FRONT, inputs=[args.data and Path(args.data)])
     limits = Limits(args.points, _seconds(args), not args.no_synth)
     jobs = args.jobs or len(os.sched_getaffinity(0))
     # A cluster that is not there is told before anything is written.

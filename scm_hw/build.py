@@ -18,7 +18,17 @@ from typing import Any
 
 from scm_hw import boards
 from scm_hw.boards import Board
-from scm_hw.check import SIMULATORS, played, prove, prove_files, prove_interface, prove_netlist
+from scm_hw.check import (
+    FAILED,
+    FAILURE,
+    SIMULATORS,
+    clear_failure,
+    played,
+    prove,
+    prove_files,
+    prove_interface,
+    prove_netlist,
+)
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import (
     board_files,
@@ -34,7 +44,8 @@ from scm_hw.fold import USABLE_SHARE
 from scm_hw.folders import replacing, write_files
 from scm_hw.identity import describe, identity
 from scm_hw.implement import Implementation, implement, require_tools
-from scm_hw.load import read_model
+from scm_hw.load import Model, read_model
+from scm_hw.outputs import check_output, folder_of
 from scm_hw.progress import expecting
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
@@ -51,6 +62,7 @@ from scm_hw.simulate import SimResult, kill_all
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
 DIGEST = "digest.txt"
+BUILD = folder_of("an earlier build", DIGEST)
 
 Tell = Callable[[str], None]
 
@@ -66,6 +78,7 @@ class BuildOptions:
     synthesis: bool = True
     gate_sim: bool = False
     bitstream: bool = True
+    force: bool = False
 
     def __post_init__(self) -> None:
         if self.gate_sim and not (self.simulators and self.synthesis):
@@ -109,9 +122,9 @@ def file_digest(path: Path) -> str:
         raise ModelFileError(f"model file {path} can't be read ({error.strerror})") from None
 
 
-def build_name(path: Path, design: Design, name: str | None) -> str:
+def build_name(path: Path, model: Model, name: str | None) -> str:
     """What the build is called: as told, as the model says, or as its file."""
-    chosen = name or design.model.name or path.stem
+    chosen = name or model.name or path.stem
     if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise OptionError(f"name must be letters, digits, '.', '_' and '-', not {name!r}")
     return re.sub(r"[^A-Za-z0-9._-]+", "_", chosen).strip("._-") or "model"
@@ -126,20 +139,24 @@ def build(
 ) -> Build:
     """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
     how = build_options or BuildOptions()
+    model = read_model(path)
+    name = build_name(path, model, how.name)
+    target = how.out if how.out is not None else DEFAULT_OUT / name
+    failure = Path(f"{os.path.realpath(target)}.failed")
+    inputs = (path, how.data)
+    check_output(target, BUILD, inputs=inputs, force=how.force)
+    check_output(failure, FAILED, inputs=inputs, force=how.force)
+    own = read_csv(model, how.data) if how.data else None
     tell("compiling")
-    design = load_design(path, board, options or Options())
-    name = build_name(path, design, how.name)
+    design = compile_model(model, board, options or Options(), model_digest=file_digest(path))
     if how.gate_sim:
         require_synthesis(board)
     if _wants_bitstream(design, how):
         require_tools(design.toolchain)
-    target = how.out if how.out is not None else DEFAULT_OUT / name
     fits(_estimated(design), board.room, USABLE_SHARE)
-    own = read_csv(design.model, how.data) if how.data else None
     rows = check_rows(design, own or design.model.evaluation)
-    failure = Path(f"{os.path.realpath(target)}.failed")
     with (
-        replacing(target, DIGEST) as folder,
+        replacing(target, BUILD, inputs=inputs, force=how.force) as folder,
         tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch,
     ):
         tell("writing Verilog")
@@ -151,7 +168,7 @@ def build(
         if routed is not None:
             _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))
-    shutil.rmtree(failure, ignore_errors=True)
+    clear_failure(failure)
     return Build(target, report)
 
 
@@ -209,7 +226,9 @@ def _keeping_logs(workdir: Path, keep: Path) -> Iterator[None]:
             copy = keep / log.relative_to(workdir)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(log, copy)
-        raise type(error)(str(error).replace(str(workdir), str(keep))) from None
+        message = str(error).replace(str(workdir), str(keep))
+        write_files(keep, {FAILURE: message + "\n"})
+        raise type(error)(message) from None
 
 
 def _estimated(design: Design) -> Resources:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from scm_hw.design import CORE, Design
 from scm_hw.emit import testbench_files, wrapper_name
-from scm_hw.emit.testbench import CLOCK_PS, DUT
+from scm_hw.emit.testbench import CLOCK_PS, DUT, TESTBENCH
 from scm_hw.emit.vivado import ACTIVITY, core_path
 from scm_hw.errors import MismatchError, OptionError
 from scm_hw.folders import write_files
+from scm_hw.outputs import folder_of
 from scm_hw.rows import CheckRows
 from scm_hw.simulate import (
     SimResult,
@@ -39,6 +40,10 @@ FEWEST_VECTORS = 24
 INTERFACE_VECTORS = 100
 # With more lanes than this Amaranth's simulator takes many minutes.
 AMARANTH_LANES = 256
+
+# What a failed build leaves beside the place of a good one; this file says why it failed.
+FAILURE = "failed.txt"
+FAILED = folder_of("what a failed build left", FAILURE, TESTBENCH)
 
 Tell = Callable[[str], None]
 
@@ -169,14 +174,20 @@ def _kept(
     result: SimResult, design: Design, rows: CheckRows, folder: Path, keep: Path
 ) -> SimResult:
     """The result with its waveform where the user can find it, beside design and vectors."""
-    shutil.rmtree(keep, ignore_errors=True)
-    shutil.copytree(folder, keep)
+    clear_failure(keep)
+    shutil.copytree(folder, keep, dirs_exist_ok=True)
     plan = design.schedule
     bench = testbench_files(played(design, rows), plan.latency, plan.initiation_interval)
-    write_files(keep, bench)
-    if result.waveform is None or not result.waveform.is_relative_to(folder):
-        return result
-    return replace(result, waveform=keep / result.waveform.relative_to(folder))
+    if result.waveform is not None and result.waveform.is_relative_to(folder):
+        result = replace(result, waveform=keep / result.waveform.relative_to(folder))
+    write_files(keep, {**bench, FAILURE: f"{result.verdict}\n"})
+    return result
+
+
+def clear_failure(folder: Path) -> None:
+    """Remove what an earlier failed build left, and nothing else."""
+    if folder.is_dir() and FAILED.ours(folder):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None:

@@ -14,23 +14,27 @@ from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, parse_simulators, simulate
-from scm_hw.cli_board import add_baud, add_board_commands
+from scm_hw.cli_board import add_baud, add_board_commands, add_force
 from scm_hw.cli_units import add_units, input_formats
 from scm_hw.console import Progress, show_boards, show_build, show_comparison, show_steps
 from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
 from scm_hw.emit import INTERFACES, TOOLCHAINS
 from scm_hw.errors import OptionError
 from scm_hw.explain import explain
-from scm_hw.folders import write_file
+from scm_hw.folders import write_file, write_files
 from scm_hw.ir import as_json
 from scm_hw.load import DEFAULT_TOLERANCE
+from scm_hw.outputs import check_output, folder_of
 from scm_hw.passes import PASSES
-from scm_hw.report.compare import comparison_page, read_reports, titles
+from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
 from scm_hw.rows import check_rows, read_csv
 from scm_hw.schedule import MODES
 
 # Entry points of this group are called with the subparsers, to add a command each.
 COMMANDS = "scm_hw.commands"
+# By this file the work folder of `sim` is told from other folders.
+WORK_MARKER = ".scm_hw_sim"
+WORK = folder_of("an earlier work folder", WORK_MARKER, option="--workdir", replaced=False)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -116,6 +120,7 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
 def _add_build(parser: argparse.ArgumentParser) -> None:
     _add_design(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default rtl_out/NAME")
+    add_force(parser)
     parser.add_argument(
         "--interface",
         choices=INTERFACES,
@@ -160,6 +165,7 @@ def _add_sim(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workdir", type=Path, default=Path("sim_build"), help="default %(default)s"
     )
+    add_force(parser)
     parser.set_defaults(run=_sim)
 
 
@@ -179,6 +185,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("builds", type=Path, nargs="+", metavar="DIR", help="folders of builds")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write them as a page (.html)")
+    add_force(parser)
     parser.add_argument("--json", action="store_true", help="their reports as JSON on stdout")
     parser.set_defaults(run=_report)
 
@@ -212,6 +219,7 @@ def _build(args: argparse.Namespace) -> None:
         synthesis=not args.no_synth,
         gate_sim=args.gate_sim,
         bitstream=not args.no_bitstream,
+        force=args.force,
     )
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)
@@ -242,6 +250,7 @@ def _explain(design: Design) -> None:
 def _sim(args: argparse.Namespace) -> None:
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)
+    check_output(args.workdir, WORK, force=args.force)
     with progress.running():
         progress.tell("compiling")
         design = load_design(args.model, board, _options(args))
@@ -268,6 +277,7 @@ def _sim(args: argparse.Namespace) -> None:
 def _make_workdir(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        write_files(folder, {WORK_MARKER: "made by python -m scm_hw sim\n"})
     except OSError as error:
         raise OptionError(
             f"work folder {folder} can't be written ({error.strerror}); choose another with "
@@ -287,6 +297,9 @@ def _show(args: argparse.Namespace) -> None:
 
 
 def _report(args: argparse.Namespace) -> None:
+    if args.out is not None:
+        inputs = [*args.builds, *map(report_path, args.builds)]
+        check_output(args.out, PAGE, inputs=inputs, force=args.force)
     reports = read_reports(args.builds)
     names = titles(args.builds, reports)
     if args.out is not None:

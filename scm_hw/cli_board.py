@@ -12,11 +12,12 @@ from typing import Any
 from scm_hw.build import DEFAULT_OUT, build_name, choose_board, file_digest, load_design
 from scm_hw.console import Progress, progress_bar, show_run
 from scm_hw.design import DEFAULT_BAUD, Options
-from scm_hw.emulate import Emulator, compile_emulator, fastest_baud
+from scm_hw.emulate import LINK, Emulator, compile_emulator, fastest_baud
 from scm_hw.errors import OptionError
 from scm_hw.host import Board
 from scm_hw.host.compare import as_record, compare, find_model, find_port
 from scm_hw.load import read_model
+from scm_hw.outputs import check_output
 from scm_hw.rows import read_csv
 from scm_hw.uart import MAX_BAUD, check_baud
 
@@ -43,6 +44,12 @@ def add_baud(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=DEFAULT_BAUD,
         help=f"of the serial port, up to {MAX_BAUD} (default %(default)s)",
+    )
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--force", action="store_true", help="replace files or folders of others too, never inputs"
     )
 
 
@@ -75,6 +82,7 @@ def _add_emulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--link", type=Path, metavar="PATH", help="a path that leads to the pseudo-terminal"
     )
+    add_force(parser)
     parser.add_argument(
         "--noise", type=float, default=0.0, metavar="SHARE", help="of bytes spoilt on the line"
     )
@@ -103,6 +111,8 @@ def _run(args: argparse.Namespace) -> None:
 
 def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:
     board = choose_board(args.board, args.part, args.clock)
+    if args.link is not None:
+        check_output(args.link, LINK, force=args.force)
     if args.baud is None:
         args.baud = fastest_baud(board)
     design = load_design(args.model, board, options(args))
@@ -110,7 +120,7 @@ def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:
     with tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch:
         with progress.running():
             progress.tell("compiling the board")
-            name = build_name(args.model, design, args.name)
+            name = build_name(args.model, design.model, args.name)
             program = compile_emulator(design, Path(scratch), name)
         emulator = Emulator(program, link=args.link, noise=args.noise, seed=args.seed)
         with emulator.running():

@@ -8,25 +8,28 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from scm_hw.errors import OptionError
+from scm_hw.outputs import Kind, check_output
 
 
 @contextlib.contextmanager
-def replacing(target: Path, marker: str) -> Iterator[Path]:
+def replacing(
+    target: Path, kind: Kind, *, inputs: Iterable[Path | None] = (), force: bool = False
+) -> Iterator[Path]:
     """A folder to write into; on success it takes the place of `target`, otherwise it goes away.
 
-    What stood there before is only removed once the new folder has its name, and only if it is ours
-    to remove: it is empty, or holds a file called `marker`. One process at a time may do this; what
-    a killed one left is put right by the next.
+    What stood there before is only removed once the new folder has its name, and only if
+    `check_output` lets it. One process at a time may do this; what a killed one left is put right
+    by the next.
     """
     # The folder itself where a link is named: the link stays.
     target = Path(os.path.realpath(target))
     with contextlib.ExitStack() as stack:
         try:
-            _check_replaceable(target, marker)
+            check_output(target, kind, inputs=inputs, force=force)
             target.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_locked(target))
             _recover(target)
@@ -82,22 +85,6 @@ def _recover(target: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _check_replaceable(target: Path, marker: str) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise OptionError(f"output {target} must be a folder; a file of that name is in the way")
-    if Path.cwd().is_relative_to(target):
-        raise OptionError(
-            f"output {target} must not be the current folder or hold it; choose another with --out"
-        )
-    if any(target.iterdir()) and not (target / marker).exists():
-        raise OptionError(
-            f"output {target} must be new, empty or an earlier build, not a folder of other files; "
-            "choose another with --out"
-        )
-
-
 def _swap(scratch: Path, target: Path) -> None:
     """Put `scratch` in the place of `target`, or leave `target` as it was."""
     old = scratch.with_suffix(".old")
@@ -127,7 +114,8 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write one text, whole or not at all."""
+    """Write one text, whole or not at all; where `path` is a link, to the file it leads to."""
+    path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.part")
     try:
         part.write_text(text, encoding="utf-8", newline="\n")

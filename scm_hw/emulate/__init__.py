@@ -1,5 +1,5 @@
 """A board without a board."""
 
-from scm_hw.emulate.emulator import Emulator, compile_emulator, fastest_baud
+from scm_hw.emulate.emulator import LINK, Emulator, compile_emulator, fastest_baud
 
-__all__ = ["Emulator", "compile_emulator", "fastest_baud"]
+__all__ = ["LINK", "Emulator", "compile_emulator", "fastest_baud"]

@@ -17,6 +17,7 @@ from scm_hw.emulate._program import MAIN, main_program
 from scm_hw.errors import OptionError, ToolError
 from scm_hw.folders import write_files
 from scm_hw.identity import identity
+from scm_hw.outputs import Kind, check_output
 from scm_hw.sim import tools
 from scm_hw.sim.objects import RuntimeObjects
 from scm_hw.simulate import PRIMITIVES, kill_group, run_tool, telling_line
@@ -29,6 +30,8 @@ IDLE_BITS = 200
 MAKEFLAGS = tools.VERILATOR_MAKEFLAGS.replace("OPT_FAST=-O0", "OPT_FAST=-O1")
 # The fewest cycles that a bit may have at any rate.
 FASTEST_BIT_CYCLES = 8
+# A link to a pseudo-terminal, which an emulator left or still holds.
+LINK = Kind("link", "that of an earlier emulator", lambda path: _leads_to_terminal(path), "--link")
 
 
 def fastest_baud(board: Board) -> int:
@@ -159,10 +162,13 @@ class Emulator:
             self.stop()
 
 
+def _leads_to_terminal(link: Path) -> bool:
+    return re.match(r"/dev/(pts/\d|tty)", os.readlink(link)) is not None
+
+
 def _point(link: Path, port: str) -> None:
-    """Make or move a symbolic link; anything else of that name stays."""
-    if link.exists() and not link.is_symlink():
-        raise OptionError(f"link {link} must be free, not a file; choose another with --link")
+    """Make or move a symbolic link; a thing of another form stays."""
+    check_output(link, LINK, force=True)
     aside = link.with_name(f".{link.name}.new")
     try:
         aside.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scm_hw.errors import OptionError
+from scm_hw.outputs import Kind
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     Child,
@@ -27,6 +28,9 @@ from scm_hw.report.report import FORMAT
 
 MAX_BYTES = 2**24
 NOTHING = "\N{EM DASH}"
+# How a page is known again.
+FOOTER = "Made by scm-hw from the report.json of each build."
+PAGE = Kind("file", "an earlier comparison of builds", lambda path: FOOTER in _end_of(path))
 
 Show = Callable[[dict[str, Any]], str]
 
@@ -39,13 +43,24 @@ class Line:
     values: tuple[str, ...]
 
 
+def _end_of(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 400))
+        return file.read().decode("utf-8", errors="replace")
+
+
+def report_path(build: Path) -> Path:
+    """The report of a build, which is named by its folder or by that file."""
+    return build / "report.json" if build.is_dir() else build
+
+
 def read_reports(folders: Sequence[Path]) -> list[dict[str, Any]]:
     """The report.json of each folder, checked as far as it is shown."""
     return [_read(folder) for folder in folders]
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    path = folder / "report.json" if folder.is_dir() else folder
+    path = report_path(folder)
     try:
         if path.stat().st_size > MAX_BYTES:
             raise OptionError(f"report {path} must be at most {MAX_BYTES:,} bytes; build it again")
@@ -149,7 +164,7 @@ def comparison_page(reports: Sequence[dict[str, Any]], called: Sequence[str]) ->
             section("figures", "Figures", whole),
             section("sizes", "Sizes", *_bars(reports, called)),
         ],
-        footer=el("footer", "Made by scm-hw from the builds' report.json."),
+        footer=el("footer", FOOTER),
     ).markup()
 
 

@@ -37,11 +37,15 @@ class SimResult:
 
     def check(self) -> None:
         """Raise MismatchError unless every output, latency and stall was right."""
-        if self.ok:
-            return
+        if not self.ok:
+            raise MismatchError(self.verdict)
+
+    @property
+    def verdict(self) -> str:
+        """What was wrong first, and where to look."""
         stage = f"; the first stage that differs is {self.stage}" if self.stage else ""
         waveform = f"; see the waveform {self.waveform}" if self.waveform else ""
-        raise MismatchError(
+        return (
             f"{self.simulator} must agree with the interpreter, not differ ({self.failures[0]})"
             f"{stage}{waveform}"
         )

@@ -16,9 +16,11 @@ from scm_hw import check
 from scm_hw.__main__ import main
 from scm_hw.errors import OptionError
 from scm_hw.folders import replacing, write_files
+from scm_hw.outputs import folder_of
 from scm_hw.simulate import run_icarus
 from tests.hw.commands import command, contents, quick_build, run, small_model
 
+MARK = folder_of("an earlier one", "mark")
 QUICK = ("--no-sim", "--no-synth")
 PROVEN = ("--sim", "icarus", "--no-synth")
 
@@ -94,7 +96,7 @@ def test_an_earlier_build_that_was_set_aside_comes_back(tmp_path: Path) -> None:
     write_files(_made(aside), {"mark": "earlier"})
     write_files(_made(tmp_path / ".out.abcd1234.new"), {"mark": "half"})
     write_files(_made(tmp_path / ".out.b.abcd1234.new"), {"mark": "of another"})
-    with pytest.raises(KeyError), replacing(tmp_path / "out", "mark"):
+    with pytest.raises(KeyError), replacing(tmp_path / "out", MARK):
         raise KeyError
     assert contents(tmp_path) == {"out/mark": b"earlier", ".out.b.abcd1234.new/mark": b"of another"}
 
@@ -105,14 +107,14 @@ def _made(folder: Path) -> Path:
 
 
 def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
-    with replacing(tmp_path / "out", "mark") as folder:
+    with replacing(tmp_path / "out", MARK) as folder:
         write_files(folder, {"mark": "first"})
         with (
             pytest.raises(OptionError, match="must not be built by two at once"),
-            replacing(tmp_path / "out", "mark"),
+            replacing(tmp_path / "out", MARK),
         ):
             pass
-        with replacing(tmp_path / "other", "mark") as other:
+        with replacing(tmp_path / "other", MARK) as other:
             write_files(other, {"mark": "other"})
     assert contents(tmp_path) == {"out/mark": b"first", "other/mark": b"other"}
 

@@ -46,20 +46,28 @@ BAD = {
         "--part", "xc7a35t", message="part must be .*give 'xc7a35t' a package and a speed grade"
     ),
     "below a file": build_case(
-        "--out", "file/design", message=r"output folder .*/file/design can't be written \(.*\); cho"
+        "--out",
+        "file/design",
+        message=r"output file/design can't be written \(Not a directory\); choose another with",
     ),
     "output is a file": build_case(
-        "--out", "file", message="output .*/file must be a folder; a file of that name is in the wa"
+        "--out",
+        "file",
+        message="output file must be a folder, not a file; choose another with --out",
     ),
     "output is the current folder": build_case(
-        "--out", ".", message="output .* must not be the current folder"
+        "--out",
+        ".",
+        message=r"output \. must not hold the input good\.npz; choose another with --out",
     ),
     "output holds other files": build_case(
-        "--out", "other", message="output .*/other must be new, empty or an earlier build"
+        "--out",
+        "other",
+        message="output other must be new or an earlier build, not another folder; .* with --force",
     ),
     "bad name": build_case("--name", "a/b", message="name must be letters, .*, not 'a/b'"),
     "long name": build_case(
-        "--name", "a" * 300, message=r"output folder .* can't be written \(File name too long\)"
+        "--name", "a" * 300, message=r"output .* can't be written \(File name too long\)"
     ),
     "no frac bits": build_case(
         "--frac-bits", "0", message=r"frac bits must be in \[1, 28\], not 0"
@@ -84,7 +92,7 @@ BAD = {
     ),
     "work folder below a file": Case(
         ("sim", "good.npz", "--workdir", "file/work"),
-        r"work folder file/work can't be written \(Not a directory\); choose another with --work",
+        r"output file/work can't be written \(Not a directory\); choose another with --workdir",
     ),
     "unknown pass": Case(
         ("show", "good.npz", "--after", "magic"), "argument --after: invalid choice: 'magic'"

@@ -198,14 +198,14 @@ def test_a_build_is_called_as_told_or_as_its_model(
     path = tmp_path / "my model (v1).npz"
     np.savez(path, **(arrays | {"meta": np.frombuffer(json.dumps(meta).encode(), np.uint8)}))
     design = load_design(path, boards.get("arty-a7"), Options())
-    assert build_name(path, design, told) == name
+    assert build_name(path, design.model, told) == name
 
 
 @pytest.mark.parametrize("name", ["a/b", "../x", ".hidden", "a b", "-x"])
 def test_a_name_is_no_path(built: Build, name: str, tmp_path: Path) -> None:
     design = load_design(small_model(tmp_path / "m.npz"), boards.get("arty-a7"), Options())
     with pytest.raises(OptionError, match="name must be letters, digits, "):
-        build_name(tmp_path / "m.npz", design, name)
+        build_name(tmp_path / "m.npz", design.model, name)
 
 
 def test_the_default_place_is_below_the_current_folder(

@@ -104,7 +104,7 @@ def test_the_first_simulator_that_differs_ends_the_proof(
     monkeypatch.setattr(check, "simulate", fake)
     keep = tmp_path / "design.failed"
     keep.mkdir()
-    (keep / "stale.txt").write_text("of an earlier failure")
+    write_files(keep, {"stale.txt": "", "failed.txt": "of an earlier failure"})
     with pytest.raises(MismatchError, match=rf"icarus must agree.*{keep / 'wave.fst'}$"):
         prove(
             design,
@@ -116,7 +116,9 @@ def test_the_first_simulator_that_differs_ends_the_proof(
         )
     assert steps == ["simulating in amaranth", "simulating in icarus"]
     assert (keep / "wave.fst").read_text() == "icarus"
+    assert (keep / "failed.txt").read_text().startswith("icarus must agree")
     assert {path.name for path in keep.iterdir()} == {
+        "failed.txt",
         "wave.fst",
         "tb_scm_core.v",
         "vectors_in.hex",

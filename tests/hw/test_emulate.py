@@ -234,7 +234,7 @@ def test_what_cannot_be_emulated(model: Path, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("mine")
     emulator = Emulator(Path(os.devnull), link=taken)
-    with pytest.raises(OptionError, match=r"link .* must be free, not a file"):
+    with pytest.raises(OptionError, match=r"output .* must be a link, not a file"):
         emulator.start()
     assert taken.read_text() == "mine"
 

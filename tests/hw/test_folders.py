@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from scm_hw.errors import OptionError
-from scm_hw.folders import replacing, write_files
+from scm_hw.folders import replacing, write_file, write_files
+from scm_hw.outputs import folder_of
 from tests.hw.commands import contents
 
 MARKER = "digest.txt"
+KIND = folder_of("an earlier build", MARKER)
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def earlier(tmp_path: Path) -> Path:
 
 def test_a_new_folder_appears_with_its_parents(tmp_path: Path) -> None:
     target = tmp_path / "a" / "b" / "design"
-    with replacing(target, MARKER) as folder:
+    with replacing(target, KIND) as folder:
         write_files(folder, {"one.txt": "1\n"})
         assert not target.exists()
     assert contents(tmp_path) == {"a/b/design/one.txt": b"1\n"}
@@ -34,7 +36,7 @@ def test_a_new_folder_appears_with_its_parents(tmp_path: Path) -> None:
 
 
 def test_an_earlier_build_is_replaced_as_a_whole(earlier: Path) -> None:
-    with replacing(earlier, MARKER) as folder:
+    with replacing(earlier, KIND) as folder:
         write_files(folder, {"new.txt": "new\n"})
         assert (earlier / "only_old.txt").exists()
     assert contents(earlier.parent) == {"design/new.txt": b"new\n"}
@@ -42,7 +44,7 @@ def test_an_earlier_build_is_replaced_as_a_whole(earlier: Path) -> None:
 
 def test_an_empty_folder_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "design").mkdir()
-    with replacing(tmp_path / "design", MARKER) as folder:
+    with replacing(tmp_path / "design", KIND) as folder:
         write_files(folder, {"new.txt": "new\n"})
     assert contents(tmp_path) == {"design/new.txt": b"new\n"}
 
@@ -50,7 +52,7 @@ def test_an_empty_folder_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_failure_leaves_the_earlier_build(earlier: Path, error: type[BaseException]) -> None:
     before = contents(earlier.parent)
-    with pytest.raises(error), replacing(earlier, MARKER) as folder:
+    with pytest.raises(error), replacing(earlier, KIND) as folder:
         write_files(folder, {"new.txt": "new\n"})
         raise error
     assert contents(earlier.parent) == before
@@ -70,7 +72,7 @@ def test_a_failure_in_mid_swap_puts_the_earlier_build_back(
 
     monkeypatch.setattr(os, "rename", refuse)
     expected = OptionError if isinstance(error, OSError) else KeyboardInterrupt
-    with pytest.raises(expected), replacing(earlier, MARKER):
+    with pytest.raises(expected), replacing(earlier, KIND):
         pass
     assert contents(earlier.parent) == before
 
@@ -79,8 +81,8 @@ def test_a_folder_of_other_files_is_never_removed(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("years of work")
     with (
-        pytest.raises(OptionError, match="must be new, empty or an earlier build"),
-        replacing(tmp_path / "thesis", MARKER),
+        pytest.raises(OptionError, match="must be new or an earlier build, not another folder"),
+        replacing(tmp_path / "thesis", KIND),
     ):
         pass
     assert contents(tmp_path) == {"thesis/chapter.tex": b"years of work"}
@@ -94,7 +96,7 @@ def test_the_current_folder_stays(
     monkeypatch.chdir(earlier if name == "." else earlier / "inside")
     with (
         pytest.raises(OptionError, match="must not be the current folder or hold it"),
-        replacing(Path(name), MARKER),
+        replacing(Path(name), KIND),
     ):
         pass
 
@@ -102,7 +104,7 @@ def test_the_current_folder_stays(
 def test_a_link_stays_and_its_folder_is_replaced(earlier: Path) -> None:
     link = earlier.parent / "link"
     link.symlink_to(earlier)
-    with replacing(link, MARKER) as folder:
+    with replacing(link, KIND) as folder:
         write_files(folder, {"new.txt": "new\n"})
     assert link.is_symlink()
     assert sorted(p.name for p in earlier.parent.iterdir()) == ["design", "link"]
@@ -111,10 +113,8 @@ def test_a_link_stays_and_its_folder_is_replaced(earlier: Path) -> None:
 
 def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "design").write_text("")
-    message = re.escape(
-        f"output {tmp_path / 'design'} must be a folder; a file of that name is in the way"
-    )
-    with pytest.raises(OptionError, match=message), replacing(tmp_path / "design", MARKER):
+    message = re.escape(f"output {tmp_path / 'design'} must be a folder, not a file; choose")
+    with pytest.raises(OptionError, match=message), replacing(tmp_path / "design", KIND):
         pass
 
 
@@ -123,7 +123,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, name: str) -> N
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(OptionError, match=r"can't be written \(.+\); choose another with --out"),
-        replacing(tmp_path / name, MARKER),
+        replacing(tmp_path / name, KIND),
     ):
         pass
     assert contents(tmp_path) == {"file": b""}
@@ -149,6 +149,13 @@ def test_a_failure_to_put_a_new_folder_in_place_is_one_line(
 
     monkeypatch.setattr(os, "rename", refuse)
     message = r"design can't be replaced \(Permission denied\)$"
-    with pytest.raises(OptionError, match=message), replacing(tmp_path / "design", MARKER) as new:
+    with pytest.raises(OptionError, match=message), replacing(tmp_path / "design", KIND) as new:
         write_files(new, {MARKER: ""})
     assert contents(tmp_path) == {}
+
+
+def test_a_file_is_written_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("page.html")
+    write_file(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "page.html").read_text() == "new"

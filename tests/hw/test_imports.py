@@ -25,6 +25,8 @@ ROOTS = {
 STAGES = (
     "errors",
     "columns",
+    "outputs",
+    "folders",
     "progress",
     "cache",
     "ir",
@@ -52,7 +54,6 @@ STAGES = (
     "explain",
     "rows",
     "report",
-    "folders",
     "check",
     "build",
     "emulate",
