@@ -31,11 +31,12 @@ from scm_hw.ir import Program, Range, ranges, verify
 from scm_hw.load import (
     DEFAULT_TOLERANCE,
     FixedPoint,
+    Lowered,
     Model,
     check_supported,
     choose_fixed_point,
     for_hardware,
-    lower,
+    lower_model,
     parse_input_formats,
 )
 from scm_hw.passes import block_tables, optimise
@@ -76,8 +77,8 @@ class Options:
 class Design:
     """A compiled model. `meaning` is the literal Program, `program` what hardware is built from.
 
-    `hardware` is the model in the units of the ports; the rest is made of it. A folded core is
-    built from it directly: its `program` is the literal one.
+    `hardware` is the model in the units of the ports; the rest is made of it. For a folded core
+    `program` is the literal one.
     """
 
     model: Model
@@ -210,22 +211,24 @@ def compile_model(
     formats = parse_input_formats(options.input_format, model.features)
     hardware = for_hardware(model, formats, output_units=options.output_units)
     fixed = choose_fixed_point(hardware, tolerance=options.tolerance, frac_bits=options.frac_bits)
-    meaning = lower(hardware, fixed)
-    verify(meaning)
-    program, plan = _shape(hardware, fixed, meaning, board, options)
-    return Design(model, hardware, board, options, fixed, meaning, program, plan, model_digest)
+    lowered = lower_model(hardware, fixed)
+    verify(lowered.program)
+    program, plan = _shape(hardware, fixed, lowered, board, options)
+    return Design(
+        model, hardware, board, options, fixed, lowered.program, program, plan, model_digest
+    )
 
 
 def _shape(
-    model: Model, fixed: FixedPoint, meaning: Program, board: Board, options: Options
+    model: Model, fixed: FixedPoint, lowered: Lowered, board: Board, options: Options
 ) -> tuple[Program, Schedule | FoldPlan]:
     """Unrolled or folded: what hardware is built from, and when what happens."""
-    plan = _fold_first(model, fixed, meaning, board, options)
+    plan = _fold_first(model, fixed, lowered, board, options)
     if plan is not None:
-        return meaning, plan
-    layout = _unrolled(meaning, board, options)
+        return lowered.program, plan
+    layout = _unrolled(lowered.program, board, options)
     if options.fold == "auto" and foldable(model) and not within(layout.cost, board.room):
-        return meaning, _fastest(model, fixed, meaning, board, options)
+        return lowered.program, _fastest(lowered, board, options)
     return layout.program, layout.schedule
 
 
@@ -259,18 +262,18 @@ def _laid_out(program: Program, board: Board, options: Options) -> Layout:
 
 
 def _fold_first(
-    model: Model, fixed: FixedPoint, meaning: Program, board: Board, options: Options
+    model: Model, fixed: FixedPoint, lowered: Lowered, board: Board, options: Options
 ) -> FoldPlan | None:
     """The fold that was asked for, or that is the only form to think of; None to try unrolled."""
     if options.fold == "none":
         return None
     if options.fold == "auto":
         if foldable(model) and surely_too_large(model, fixed, board.room):
-            return _fastest(model, fixed, meaning, board, options)
+            return _fastest(lowered, board, options)
         return None
     folds = parse_fold(options.fold, len(model.layers))
     return plan_fold(
-        fold_machine(model, fixed, meaning),
+        fold_machine(lowered),
         folds,
         clock_mhz=options.clock_mhz or board.clock_mhz,
         grade=delay_model(board),
@@ -278,11 +281,9 @@ def _fold_first(
     )
 
 
-def _fastest(
-    model: Model, fixed: FixedPoint, meaning: Program, board: Board, options: Options
-) -> FoldPlan:
+def _fastest(lowered: Lowered, board: Board, options: Options) -> FoldPlan:
     return fastest_plan(
-        fold_machine(model, fixed, meaning),
+        fold_machine(lowered),
         board.room,
         clock_mhz=options.clock_mhz or board.clock_mhz,
         grade=delay_model(board),

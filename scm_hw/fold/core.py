@@ -7,8 +7,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from scm_hw.fold.lanes import Lanes, constant_memory, readout_rows, select, sliced, total
 from scm_hw.fold.machine import coefficient_bits
 from scm_hw.fold.plan import LINEAR_RANKS, READOUT_RANKS, FoldPlan
-from scm_hw.fold.words import at_least, coded, extended, fields, output_signs, packed
-from scm_hw.rtl import ScmCore, StreamCore
+from scm_hw.fold.words import extended, fields, packed
+from scm_hw.ir import ranges
+from scm_hw.rtl import ScmCore, StreamCore, expressions
 from scm_hw.schedule import Layout
 
 
@@ -53,7 +54,6 @@ class _Datapath:
         self.m = m
         self.plan = core.plan
         self.machine = core.plan.machine
-        self.model = core.plan.machine.model
         self.accept = Signal()
         self.busy = Signal()
         # One bit for each phase.
@@ -81,12 +81,11 @@ class _Datapath:
 
     def build(self) -> None:
         self._sequence()
-        codes = self._codes()
         self._accumulate()
-        self._beside(codes)
-        self._layers(codes)
+        self._beside()
+        self._layers()
         self._readout()
-        if self.model.is_classifier:
+        if self.machine.is_classifier:
             self._argmax()
         else:
             self.m.d.comb += self.core.out_data.eq(Cat(*self.totals))
@@ -135,27 +134,36 @@ class _Datapath:
 
     # Inputs
 
-    def _fields(self, word: Value) -> list[Value]:
-        return fields(word, self.core.in_widths, [reach.signed for reach in self.machine.inputs])
+    def _inputs(self) -> list[Value]:
+        """The values of the sample that is worked on."""
+        return fields(self.sample, self.machine.inputs)
 
-    def _codes(self) -> list[Value]:
-        return self._fields(self.sample)[: len(self.model.features)]
+    def _arriving(self) -> list[Value]:
+        """The values of the sample that is offered."""
+        return fields(self.core.in_data, self.machine.inputs)
 
     # Sums
 
     def _accumulate(self) -> None:
         """Constants and external words first, then whatever the phases put into the addends."""
-        constants = self.machine.fixed.constant.tolist()
-        words = self._fields(self.core.in_data)[len(self.model.features) :]
         self.m.d.sync += self.adding.eq(0)
         for j, (held, addend) in enumerate(zip(self.totals, self.addends, strict=True)):
-            start: Value = Const(constants[j], len(held) + 1)
-            if words:
-                start = start + (words[j] << self.machine.fixed.extra_bits)
+            start: Value = Const(self.machine.lowered.constants[j], len(held) + 1)
+            for word, place in self._words(j):
+                start = start + (word << place)
             with self.m.If(self.accept):
                 self.m.d.sync += held.eq(start)
             with self.m.Elif(self.adding):
                 self.m.d.sync += held.eq(held + addend)
+
+    def _words(self, output: int) -> list[tuple[Value, int]]:
+        """The external words that an output adds, each with the place of its lowest bit."""
+        lowered, arriving, found = self.machine.lowered, self._arriving(), []
+        for ref, weight in lowered.external.of_output(output):
+            place = weight.bit_length() - 1
+            assert weight == 1 << place, "external words are only shifted"
+            found.append((arriving[lowered.program.inputs.index(ref)], place))
+        return found
 
     def _coefficients(
         self, name: str, address: Value, width: int, rows: list[list[int]]
@@ -185,56 +193,58 @@ class _Datapath:
 
     # Beside the layers
 
-    def _beside(self, codes: list[Value]) -> None:
+    def _beside(self) -> None:
         """The linear part, then the mechanism; `alone` from then on."""
         linear, free = Const(0, 1), Const(1, 1)
-        if self.machine.linear_features:
-            linear, free = self._linear(codes)
+        if len(self.machine.linear):
+            linear, free = self._linear()
         if self.plan.mechanism is None:
             self.m.d.comb += self.alone.eq(~linear)
         else:
-            self._mechanism(self.plan.mechanism, codes, free)
+            self._mechanism(self.plan.mechanism, free)
 
-    def _linear(self, codes: list[Value]) -> tuple[Value, Value]:
-        """One feature in each step, times its weight for every output.
+    def _linear(self) -> tuple[Value, Value]:
+        """One code in each step, times its weight for every output.
 
         Whether there are steps left, and whether all products have been taken.
         """
-        m, linear, features = self.m, self.machine.fixed.linear, self.machine.linear_features
-        issue, feature = Signal(name="linear_issue"), Signal(range(max(len(features), 2)))
+        m, linear = self.m, self.machine.linear
+        issue, feature = Signal(name="linear_issue"), Signal(range(max(len(linear), 2)))
         with m.If(self.accept):
             m.d.sync += [issue.eq(1), feature.eq(0)]
         with m.Elif(issue):
-            m.d.sync += [issue.eq(feature != len(features) - 1), feature.eq(feature + 1)]
-        rows = [linear[i].tolist() for i in features]
-        weights = self._coefficients("linear", feature, coefficient_bits(linear), rows)
-        code = select(feature, [self._held(i, codes[i]) for i in features])
+            m.d.sync += [issue.eq(feature != len(linear) - 1), feature.eq(feature + 1)]
+        width = coefficient_bits(linear)
+        weights = self._coefficients("linear", feature, width, linear.tolist())
+        code = select(feature, self._linear_codes())
         code = self._later("code", code, LINEAR_RANKS, reset_less=True)
         reading = self._later("linear_reading", issue, LINEAR_RANKS - 1)
         began = self._later("linear_began", reading, 1)
         self._add(began, [code * weight for weight in weights])
         return issue, ~(issue | reading | began)
 
-    def _held(self, feature: int, code: Value) -> Value:
-        """A code that stays inside the training range, where a sensor reaches beyond it."""
-        wanted = self.model.codes[feature]
-        if (wanted.low, wanted.high) == (0, (1 << wanted.bits) - 1):
-            return code
-        held = Signal(wanted.bits, name=f"held{feature}", reset_less=True)
-        field = self._fields(self.core.in_data)[feature]
-        inside = Mux(at_least(field, wanted.low), field, wanted.low)
-        with self.m.If(self.accept):
-            self.m.d.sync += held.eq(Mux(at_least(field, wanted.high + 1), wanted.high, inside))
-        return held
+    def _linear_codes(self) -> list[Value]:
+        """Codes as they are, or held inside the training range as the sample is taken."""
+        program, taken, found = self.machine.linear_codes, self._inputs(), []
+        arriving = zip(program.outputs, expressions(program, self._arriving()), strict=True)
+        for number, (ref, value) in enumerate(arriving):
+            if ref in program.inputs:
+                found.append(taken[program.inputs.index(ref)])
+                continue
+            held = Signal(len(value), name=f"held{number}", reset_less=True)
+            with self.m.If(self.accept):
+                self.m.d.sync += held.eq(value)
+            found.append(held)
+        return found
 
-    def _mechanism(self, layout: Layout, codes: list[Value], free: Value) -> None:
+    def _mechanism(self, layout: Layout, free: Value) -> None:
         """A pipeline of its own, which waits until the addends are free."""
         m = self.m
         m.submodules.mechanism = unit = ScmCore(layout.program, layout.schedule)
         taken = Signal(name="mechanism_taken")
         m.d.comb += [
             unit.in_valid.eq(self._later("mechanism_start", self.accept, 1)),
-            unit.in_data.eq(Cat(*codes)),
+            unit.in_data.eq(Cat(*self._inputs())),
             unit.out_ready.eq(free),
             taken.eq(unit.out_valid & free),
         ]
@@ -242,14 +252,15 @@ class _Datapath:
             m.d.sync += self.alone.eq(0)
         with m.Elif(taken):
             m.d.sync += self.alone.eq(1)
-        words = fields(unit.out_data, unit.out_widths, output_signs(layout))
-        self._add(taken, words)
+        known = ranges(layout.program)
+        addends = fields(unit.out_data, [known[ref] for ref in layout.program.outputs])
+        self._add(taken, addends)
 
     # Readout
 
     def _readout(self) -> None:
         """Some nodes in each step: their coefficients for every output, where they are set."""
-        m, plan, lanes, outputs = self.m, self.plan, self.plan.readout_lanes, self.model.outputs
+        m, plan, lanes, outputs = self.m, self.plan, self.plan.readout_lanes, len(self.totals)
         issue = Signal(name="readout_issue")
         m.d.comb += issue.eq(self.alone & (self.position != self.limit))
         with m.If(self.accept):
@@ -280,8 +291,10 @@ class _Datapath:
 
     # Hidden layers
 
-    def _layers(self, codes: list[Value]) -> None:
-        sources = [coded(self.model.encoder, codes)]
+    def _layers(self) -> None:
+        lane_bits = self.machine.layers[0].lane_bits
+        coded = expressions(self.machine.encoder, self._inputs())
+        sources: list[Value] = [Cat(*(extended(value, lane_bits) for value in coded))]
         for held, layer in zip(self.hidden, self.machine.layers, strict=True):
             sources.append(held[: layer.nodes])
         with self.m.If(self.accept):
@@ -332,7 +345,7 @@ class _Datapath:
     def _argmax(self) -> None:
         """The best score so far against the next; equal ones leave the lower class."""
         m, core = self.m, self.core
-        best = Signal(range(self.model.outputs), reset_less=True)
+        best = Signal(range(len(self.totals)), reset_less=True)
         m.d.comb += core.out_data.eq(best)
         on, issue = self._active("argmax")
         width = len(self.totals[0])

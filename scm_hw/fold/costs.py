@@ -13,6 +13,7 @@ from typing import Any
 from scm_hw.fold.machine import Machine, coefficient_bits
 from scm_hw.fold.plan import BLOCK_DEPTH, Bank, FoldPlan
 from scm_hw.fold.trees import COUNTED_BITS
+from scm_hw.ir import AtLeast, Field, Op, Program, Range, Xor, operands, ranges
 from scm_hw.schedule import Cost
 from scm_hw.schedule.costs import comparison_luts
 from scm_hw.target import XC7, Technology, luts_per_bit
@@ -41,26 +42,48 @@ def estimate_fold(plan: FoldPlan) -> Cost:
 @lru_cache(maxsize=8)
 def _inputs(machine: Machine, tech: Technology) -> Cost:
     """The registers of a sample, those bits that are read, and the encoder behind them."""
-    encoder, held = machine.model.encoder, sum(reach.width for reach in machine.inputs)
-    lut, coded = 0, sum(encoder.bits)
-    if encoder.kind == "gray":
-        lut = sum(encoder.bits) - len(encoder.bits)
-    if encoder.thresholds:
-        # Bits below the lowest one set in the threshold don't matter.
-        read = [
-            [reach.width - ((t & -t).bit_length() - 1) for t in bounds if 0 < t <= reach.high]
-            for reach, bounds in zip(machine.inputs, encoder.thresholds, strict=False)
-        ]
-        every = [bits for of_feature in read for bits in of_feature]
-        lut += sum(comparison_luts(b, tech) for b in every if b > ABSORBED_BITS)
-        lut += -(-sum(1 < b <= ABSORBED_BITS for b in every) // 2)
-        coded = sum(max(of_feature, default=0) for of_feature in read)
-        if encoder.kind != "thermometer":
-            # The parities of the comparisons, and levels that are read off the code.
-            lut += -(-2 * len(every) // (tech.lut_inputs - 1))
-            coded += sum(n for n, t in zip(encoder.bits, encoder.thresholds, strict=True) if not t)
-    alone = encoder.kind != "none" and machine.model.mechanism.kind == "none"
-    return Cost(lut=lut, ff=coded if alone and not machine.linear_features else held)
+    return Cost(lut=_encoder_luts(machine.encoder, tech), ff=sum(_bits_kept(machine)))
+
+
+def _encoder_luts(encoder: Program, tech: Technology) -> int:
+    known, lut, absorbed = ranges(encoder), 0, 0
+    for op in encoder.ops:
+        match op:
+            case AtLeast():
+                bits = known[op.value].width - _lowest_bit(op, known[op.value])
+                lut += comparison_luts(bits, tech) if bits > ABSORBED_BITS else 0
+                absorbed += 1 < bits <= ABSORBED_BITS
+            case Xor():
+                lut += -(-(len(op.operands) - 1) // (tech.lut_inputs - 1))
+    return lut + -(-absorbed // 2)
+
+
+def _bits_kept(machine: Machine) -> list[int]:
+    """For each input the bits of the sample that are read after the cycle in which it is taken."""
+    lowest = [reach.width for reach in machine.inputs]
+    readers = [machine.encoder, *([machine.mechanism] if machine.mechanism is not None else [])]
+    for program in readers:
+        for op in program.ops:
+            for ref in set(operands(op)) & set(program.inputs):
+                place = program.inputs.index(ref)
+                lowest[place] = min(lowest[place], _lowest_bit(op, machine.inputs[place]))
+    for program in (machine.encoder, machine.linear_codes):
+        for ref in set(program.outputs) & set(program.inputs):
+            lowest[program.inputs.index(ref)] = 0
+    return [reach.width - low for reach, low in zip(machine.inputs, lowest, strict=True)]
+
+
+def _lowest_bit(op: Op, value: Range) -> int:
+    """The lowest bit of a value that an operation depends on; its width if on none."""
+    match op:
+        case AtLeast() if not 0 < op.bound <= value.high:
+            return value.width
+        case AtLeast():
+            # Bits below the lowest one set in the bound don't matter.
+            return (op.bound & -op.bound).bit_length() - 1
+        case Field():
+            return op.offset
+    return 0
 
 
 def pe_cost(plan: FoldPlan, layers: list[int]) -> Cost:
@@ -143,12 +166,12 @@ def _readout(plan: FoldPlan) -> Cost:
     # A single word is cleared by its register; more are added in pairs.
     added = lanes * width + (lanes // 2 - 1) * (width + 2) if lanes > 1 else 0
     cut_words = sum((lanes >> cut) * (width + cut) for cut in plan.readout_tree.cuts)
-    external = machine.model.mechanism.kind == "external"
+    external = bool(machine.lowered.external.refs)
     for score in scores:
         # The accumulator; what else it adds or begins with is chosen before it.
         lut += added + score * (1 + bool(plan.beside) + external)
         ff += 2 * score + lanes * width + cut_words
-    if machine.model.is_classifier:
+    if machine.is_classifier:
         lut += _selection(len(scores) - 1, scores[0], plan.tech) + 2 * scores[0]
         ff += 2 * scores[0]
     return Cost(lut=lut, ff=ff)
@@ -156,19 +179,19 @@ def _readout(plan: FoldPlan) -> Cost:
 
 def _linear(machine: Machine, tech: Technology) -> Cost:
     """A multiplier for every output, and the choice of a feature."""
-    features = machine.linear_features
-    if not features:
+    program, outputs = machine.linear_codes, len(machine.scores)
+    if not program.outputs:
         return Cost()
-    code = max(machine.inputs[i].width for i in features)
-    short, long = sorted((code, coefficient_bits(machine.fixed.linear)))
-    outputs = machine.model.outputs
-    selection = Cost(lut=_selection(len(features), code, tech), ff=2 * code)
-    for wanted in (machine.model.codes[i] for i in features):
-        ends = (wanted.low > 0) + (wanted.high < (1 << wanted.bits) - 1)
-        selection += Cost(
-            lut=ends * -(-wanted.bits // tech.lut_inputs), ff=wanted.bits * (ends > 0)
-        )
-        selection += Cost(lut=wanted.bits * (ends > 0))
+    known = ranges(program)
+    code = max(known[ref].width for ref in program.outputs)
+    short, long = sorted((code, coefficient_bits(machine.linear)))
+    selection = Cost(lut=_selection(len(program.outputs), code, tech), ff=2 * code)
+    for ref in set(program.outputs) - set(program.inputs):
+        # Held inside the training range: both choices share a LUT for each bit.
+        selection += Cost(lut=known[ref].width, ff=known[ref].width)
+    for op in program.ops:
+        if isinstance(op, AtLeast):
+            selection += Cost(lut=-(-known[op.value].width // tech.lut_inputs))
     tiles = dsp_tiles(short, long, tech)
     if not tiles:
         return selection + Cost(lut=outputs * tech.luts_per_product_bit * short * long)

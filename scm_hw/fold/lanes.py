@@ -128,7 +128,7 @@ def readout_rows(plan: FoldPlan) -> list[list[int]]:
 
     Lanes that hold no node have none.
     """
-    readout, lanes, outputs = plan.machine.readout, plan.readout_lanes, plan.machine.model.outputs
+    readout, lanes, outputs = plan.machine.readout, plan.readout_lanes, len(plan.machine.scores)
     rows: list[list[int]] = []
     start = 0
     for k, (layer, fold) in enumerate(zip(plan.machine.layers, plan.folds, strict=True)):

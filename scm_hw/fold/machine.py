@@ -1,4 +1,4 @@
-"""A model as the integers that folded hardware keeps in memories.
+"""A lowered model as the integers that folded hardware keeps in memories.
 
 A lane holds one input of a layer, a coded bit or a code, inverted where its weight is -1 and zero
 where the connection is absent. With `top` the greatest value of a lane,
@@ -10,20 +10,16 @@ so that one unsigned accumulator and one integer threshold serve bits and codes,
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.ir import Argmax, Program, Range, ranges
-from scm_hw.load import FixedPoint, Layer, Model, lower
-from scm_hw.load.lower import FARTHEST_BOUND
+from scm_hw.ir import Argmax, Builder, Constant, Program, Range, Ref, Sum, ranges
+from scm_hw.load import Lowered, LoweredLayer
 from scm_hw.passes import optimise
-
-# Computed in the core; an external mechanism comes in with the sample.
-COMPUTED_MECHANISMS = ("polynomial", "table")
+from scm_hw.passes.rewrite import without_dead
 
 Bits = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -57,41 +53,63 @@ class FoldedLayer:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What a folded core computes; `scores` are the ranges of the outputs before argmax.
+    """What a folded core computes.
 
-    `mechanism` is a program of its own, from the features to an addend for each output.
+    What is no matter of lanes and memories is a program of its own, from the inputs of the core:
+    `encoder` gives the inputs of the first layer, `linear_codes` what the linear part multiplies,
+    and `mechanism` an addend for every score (None where the core computes none).
     """
 
-    model: Model
-    fixed: FixedPoint
+    lowered: Lowered
     layers: tuple[FoldedLayer, ...]
-    inputs: tuple[Range, ...]
-    outputs: tuple[Range, ...]
-    scores: tuple[Range, ...]
-    mechanism: Program | None = None
+    encoder: Program
+    linear_codes: Program
+    mechanism: Program | None
 
     @cached_property
-    def readout_shift(self) -> int:
-        """Trailing zeros that all readout coefficients share, and no memory needs to hold."""
-        return _trailing_zeros(self.fixed.readout)
+    def inputs(self) -> list[Range]:
+        return self._ranges(self.lowered.program.inputs)
 
     @cached_property
-    def readout(self) -> Integers:
-        """Coefficients by node and output, without their common zeros."""
-        return self.fixed.readout >> self.readout_shift
+    def outputs(self) -> list[Range]:
+        return self._ranges(self.lowered.program.outputs)
 
     @cached_property
-    def linear_features(self) -> list[int]:
-        """The features that the linear part reads."""
-        return [int(i) for i in np.flatnonzero(self.fixed.linear.any(axis=1))]
+    def scores(self) -> list[Range]:
+        """The outputs, or what is compared to give the class."""
+        return self._ranges(self.lowered.scores)
+
+    def _ranges(self, refs: tuple[Ref, ...]) -> list[Range]:
+        known = ranges(self.lowered.program)
+        return [known[ref] for ref in refs]
+
+    @property
+    def is_classifier(self) -> bool:
+        program = self.lowered.program
+        return isinstance(program.ops[program.outputs[0]], Argmax)
 
     @cached_property
     def score_widths(self) -> list[int]:
         """Bits of the accumulators; scores that are compared have one signed width."""
-        if not self.model.is_classifier:
+        if not self.is_classifier:
             return [reach.width for reach in self.scores]
         widest = max(reach.width + (not reach.signed) for reach in self.scores)
         return [widest] * len(self.scores)
+
+    @cached_property
+    def readout_shift(self) -> int:
+        """Trailing zeros that all readout coefficients share, and no memory needs to hold."""
+        return _trailing_zeros(self.lowered.readout.weights)
+
+    @cached_property
+    def readout(self) -> Integers:
+        """Coefficients by node and output, without their common zeros."""
+        return self.lowered.readout.weights >> self.readout_shift
+
+    @property
+    def linear(self) -> Integers:
+        """Coefficients of the linear part by code and output."""
+        return self.lowered.linear.weights
 
 
 def coefficient_bits(values: Integers) -> int:
@@ -105,65 +123,57 @@ def _trailing_zeros(values: Integers) -> int:
     return (union & -union).bit_length() - 1 if union else 0
 
 
-def fold_machine(model: Model, fixed: FixedPoint, meaning: Program) -> Machine:
-    """The integers of a supported model that has layers."""
-    known = ranges(meaning)
-    last = meaning.ops[meaning.outputs[0]]
-    scores = last.operands if isinstance(last, Argmax) else meaning.outputs
+def fold_machine(lowered: Lowered) -> Machine:
+    """The integers of a lowered model that has layers."""
     return Machine(
-        model,
-        fixed,
-        tuple(_folded_layers(model)),
-        inputs=tuple(known[r] for r in meaning.inputs),
-        outputs=tuple(known[r] for r in meaning.outputs),
-        scores=tuple(known[r] for r in scores),
-        mechanism=_mechanism(model, fixed),
+        lowered,
+        tuple(_folded_layers(lowered)),
+        encoder=_leading_to(lowered.program, lowered.layers[0].inputs),
+        linear_codes=_leading_to(lowered.program, lowered.linear.refs),
+        mechanism=_mechanism(lowered),
     )
 
 
-def _mechanism(model: Model, fixed: FixedPoint) -> Program | None:
-    """The program of the model without its layers, its linear part and its intercept."""
-    if model.mechanism.kind not in COMPUTED_MECHANISMS:
+def _leading_to(program: Program, refs: tuple[Ref, ...]) -> Program:
+    """A part of a program: all inputs, and what the references are computed from."""
+    return without_dead(replace(program, outputs=refs))
+
+
+def _mechanism(lowered: Lowered) -> Program | None:
+    """The program of what the mechanism adds to each score, made small like an unrolled core's."""
+    if not lowered.mechanism.refs:
         return None
-    bare = replace(model, task="regression", layers=(), readout=model.readout[:0])
-    alone = replace(
-        fixed,
-        readout=fixed.readout[:0],
-        linear=np.zeros_like(fixed.linear),
-        constant=np.zeros_like(fixed.constant),
-    )
-    return optimise(lower(bare, alone))
+    build = Builder(list(lowered.program.ops))
+    addends = []
+    for number, score in enumerate(lowered.scores):
+        name = lowered.program.ops[score].name
+        terms = lowered.mechanism.of_output(number)
+        refs, weights = (tuple(part) for part in zip(*terms, strict=True)) if terms else ((), ())
+        addends.append(build.add(Sum(refs, weights, name=name) if refs else Constant(0, name=name)))
+    program = build.program(lowered.program.inputs, tuple(addends))
+    return optimise(without_dead(program))
 
 
-def _folded_layers(model: Model) -> list[FoldedLayer]:
-    assert model.input_bits is not None
-    codes = model.encoder.kind == "none"
-    groups = np.repeat(np.arange(len(model.features)), model.encoder.bits or 1)
-    # `h = (scale * lane + offset) / unit` for the inputs of a layer.
-    scale, offset = 2, 1 if codes else -1
-    unit, lane_bits = (1 << (model.input_bits + 1), model.input_bits) if codes else (1, 1)
-    found = []
-    for layer in model.layers:
-        present = None if layer.mask is None else layer.mask[:, groups]
-        found.append(_folded(layer, present, scale, offset, unit, lane_bits))
-        groups = np.arange(layer.nodes)
-        scale, offset = (2, -1) if layer.activation == "sign" else (1, 0)
-        unit = lane_bits = 1
+def _folded_layers(lowered: Lowered) -> list[FoldedLayer]:
+    known = ranges(lowered.program)
+    found: list[FoldedLayer] = []
+    below: tuple[Ref, ...] = ()
+    for layer in lowered.layers:
+        assert not found or layer.inputs == below, "a folded layer reads the one below it"
+        found.append(_folded(layer, max(known[ref].width for ref in layer.inputs)))
+        below = layer.nodes
     return found
 
 
-def _folded(
-    layer: Layer, present: Bits | None, scale: int, offset: int, unit: int, lane_bits: int
-) -> FoldedLayer:
-    signs = np.asarray(layer.weights > 0)
-    seen = np.ones_like(signs) if present is None else present
-    positive, negative = (signs & seen).sum(axis=1), (~signs & seen).sum(axis=1)
+def _folded(layer: LoweredLayer, lane_bits: int) -> FoldedLayer:
+    seen = layer.weights != 0
     top = (1 << lane_bits) - 1
-    farthest = signs.shape[1] * top + 1
-    thresholds = []
-    for bias, plus, minus in zip(layer.biases, positive.tolist(), negative.tolist(), strict=True):
-        bound = max(-FARTHEST_BOUND, min(-float(bias) * unit, FARTHEST_BOUND))
-        least = math.floor(bound) + 1 if layer.activation == "sign" else math.ceil(bound)
-        lanes = -((offset * (plus - minus) - least) // scale) + top * minus
-        thresholds.append(min(max(lanes, 0), farthest))
-    return FoldedLayer(signs, present, tuple(thresholds), lane_bits)
+    farthest = layer.weights.shape[1] * top + 1
+    negative = (layer.weights < 0).sum(axis=1).tolist()
+    # Beyond every sum, or below, a threshold may be anything that fits.
+    thresholds = [
+        min(max(threshold + top * count, 0), farthest)
+        for threshold, count in zip(layer.thresholds, negative, strict=True)
+    ]
+    present = None if seen.all() else seen
+    return FoldedLayer(layer.weights > 0, present, tuple(thresholds), lane_bits)

@@ -148,7 +148,7 @@ class FoldPlan:
     @property
     def side_cycles(self) -> int:
         """The cycles before the totals are the readout's alone."""
-        steps = len(self.machine.linear_features)
+        steps = len(self.machine.linear)
         if self.mechanism is None:
             return steps
         # Its addends come after the last of the linear part's have been taken.
@@ -184,9 +184,9 @@ class FoldPlan:
         widest = max(machine.score_widths)
         ns = max(self.readout_tree.ns, tech.register + addition(widest, tech)) * scale
         found.append(Phase("readout", self.readout_steps, rest, ns))
-        if machine.model.is_classifier and machine.model.outputs > 1:
+        if machine.is_classifier and len(machine.scores) > 1:
             compare = (tech.register + addition(widest, tech) + tech.level) * scale
-            steps = machine.model.outputs - 1
+            steps = len(machine.scores) - 1
             found.append(Phase("argmax", steps, steps + ARGMAX_DRAIN, compare))
         return tuple(found)
 
@@ -194,7 +194,7 @@ class FoldPlan:
     def beside(self) -> tuple[Phase, ...]:
         """What goes on beside the layers."""
         found = []
-        if steps := len(self.machine.linear_features):
+        if steps := len(self.machine.linear):
             ns = (self.tech.register + self.tech.dsp) * self.tech.scale
             found.append(Phase("linear", steps, steps + LINEAR_RANKS, ns))
         if self.mechanism is not None:
@@ -233,9 +233,9 @@ class FoldPlan:
     def banks(self) -> tuple[Bank, ...]:
         """The memories, those beside the layers first."""
         machine, found = self.machine, []
-        outputs = machine.model.outputs
-        if features := len(machine.linear_features):
-            width = outputs * coefficient_bits(machine.fixed.linear)
+        outputs = len(machine.scores)
+        if features := len(machine.linear):
+            width = outputs * coefficient_bits(machine.linear)
             found.append(Bank("linear", width, features))
         for number, layers in enumerate(self.engines):
             fold = self.folds[layers[0]]

@@ -5,6 +5,7 @@ A `Program` is a straight line of immutable operations, each of which yields one
 runs it.
 """
 
+from scm_hw.ir.levels import level_bits
 from scm_hw.ir.ops import (
     Argmax,
     AtLeast,
@@ -50,6 +51,7 @@ __all__ = [
     "Xor",
     "as_json",
     "describe",
+    "level_bits",
     "operands",
     "range_of",
     "ranges",

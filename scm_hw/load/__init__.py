@@ -16,7 +16,8 @@ from scm_hw.load.fixed_point import (
     quantise,
     rmse,
 )
-from scm_hw.load.lower import check_supported, lower
+from scm_hw.load.lower import check_supported, lower, lower_model
+from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
 from scm_hw.load.model import Encoder, Evaluation, Layer, Mechanism, Model
 from scm_hw.load.reader import model_from_arrays, read_model
 from scm_hw.load.reference import Activity, classes_of, codes, evaluate, normalise
@@ -30,8 +31,11 @@ __all__ = [
     "FixedPoint",
     "InputFormat",
     "Layer",
+    "Lowered",
+    "LoweredLayer",
     "Mechanism",
     "Model",
+    "Terms",
     "check_supported",
     "choose_fixed_point",
     "classes_of",
@@ -40,6 +44,7 @@ __all__ = [
     "fixed_output",
     "for_hardware",
     "lower",
+    "lower_model",
     "mechanism_words",
     "model_from_arrays",
     "normalise",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scm_hw.ir import AtLeast, Concat, Field, Less, Ref, Table, Xor
+from scm_hw.ir import Concat, Field, Less, Ref, Table, level_bits
 from scm_hw.passes.rewrite import Rewriter
 from scm_hw.target import LUT_INPUTS
 
@@ -26,14 +26,7 @@ def thresholds_reached(build: Rewriter, code: Ref, thresholds: tuple[int, ...], 
 
 
 def _by_parities(build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: str) -> Ref:
-    """Bit `j` of the number is the parity of every `2**j`-th comparison."""
-    reached = [build.add(AtLeast(code, t, name=f"{name}.ge{t}")) for t in thresholds]
-    bits = []
-    step = 1
-    while step <= len(reached):
-        every = tuple(reached[step - 1 :: step])
-        bits.append(every[0] if len(every) == 1 else build.add(Xor(every, name=f"{name}.parity")))
-        step *= 2
+    bits = level_bits(build, code, thresholds, name)
     if len(bits) == 1:
         return bits[0]
     return build.add(Concat(tuple(bits), (1,) * len(bits), name=f"{name}.level"))

@@ -11,14 +11,18 @@ from scm_hw.ir import (
     Concat,
     Constant,
     Field,
+    Input,
     Less,
     Op,
     Product,
+    Program,
     Range,
     Select,
     Sum,
     Table,
     Xor,
+    operands,
+    ranges,
 )
 from scm_hw.target import LUT_INPUTS
 
@@ -33,6 +37,20 @@ def shape_of(reach: Range) -> Shape:
 def drive(m: Module, target: Signal, op: Op, args: list[Value]) -> None:
     """Make `target` the value of an operation on its operands."""
     m.d.comb += target.eq(_expression(op, args))
+
+
+def expressions(program: Program, inputs: Sequence[Value]) -> list[Value]:
+    """The outputs of a program as one cloud of logic, without a name or register in it."""
+    known = ranges(program)
+    values: list[Value] = []
+    for ref, op in program:
+        if isinstance(op, Input):
+            values.append(inputs[op.position])
+        elif known[ref].low == known[ref].high:
+            values.append(Const(known[ref].low, shape_of(known[ref])))
+        else:
+            values.append(_expression(op, [values[r] for r in operands(op)]))
+    return [values[ref] for ref in program.outputs]
 
 
 def drive_absorbing(

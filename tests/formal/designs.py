@@ -7,7 +7,7 @@ from typing import Any
 
 from scm_hw.fold import FoldedCore, FoldPlan, fold_machine, parse_fold
 from scm_hw.ir import Program, ranges
-from scm_hw.load import lower, quantise
+from scm_hw.load import lower, lower_model, quantise
 from scm_hw.passes import optimise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import lay_out
@@ -36,10 +36,9 @@ def unrolled(program: Program, function: str | None = None, clock_mhz: float = 1
 
 def folded(fold: str, **options: Any) -> Proven:
     model = random_model(3, **options)
-    fixed = quantise(model, 3)
-    meaning = lower(model, fixed)
-    plan = FoldPlan(fold_machine(model, fixed, meaning), parse_fold(fold, len(model.layers)), 10.0)
-    return _proven(meaning, FoldedCore(plan), None)
+    lowered = lower_model(model, quantise(model, 3))
+    plan = FoldPlan(fold_machine(lowered), parse_fold(fold, len(model.layers)), 10.0)
+    return _proven(lowered.program, FoldedCore(plan), None)
 
 
 def _proven(program: Program, core: ScmCore | FoldedCore, function: str | None) -> Proven:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from scm_hw.fold import (
     within,
 )
 from scm_hw.interp import interpret
-from scm_hw.ir import Program
-from scm_hw.load import Model, lower, model_from_arrays, quantise
+from scm_hw.ir import AtLeast, Builder, Concat, Field, Program, Table, Xor
+from scm_hw.load import Model, lower_model, model_from_arrays, quantise
 from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import to_verilog
 from scm_hw.simulate import lint, run_amaranth, run_icarus, run_verilator
@@ -73,11 +74,10 @@ def folded(
 
 
 def planned(model: Model, fold: str, readout_lanes: int = 1) -> tuple[Program, FoldPlan]:
-    fixed = quantise(model, 7)
-    meaning = lower(model, fixed)
+    lowered = lower_model(model, quantise(model, 7))
     folds = parse_fold(fold, len(model.layers))
-    machine = fold_machine(model, fixed, meaning)
-    return meaning, FoldPlan(machine, folds, 10.0, readout_lanes=readout_lanes)
+    plan = FoldPlan(fold_machine(lowered), folds, 10.0, readout_lanes=readout_lanes)
+    return lowered.program, plan
 
 
 def written(core: FoldedCore, folder: Path) -> Path:
@@ -122,7 +122,7 @@ def test_cycles_are_counted_by_the_formula() -> None:
 def test_readout_keeps_behind_what_is_slower() -> None:
     """The linear part, the mechanism, or groups that come faster than they are read."""
     linear, long = folded("8x30", layers=(8,), features=30, bits=1, input_bits=4)
-    features = len(long.machine.linear_features)
+    features = len(long.machine.linear)
     assert features > long.layer_cycles(0) and long.side_cycles == features
     assert long.latency == 1 + features + 8 + 3
     groups, quick = folded("4x21", layers=(16,), linear=False)
@@ -130,7 +130,7 @@ def test_readout_keeps_behind_what_is_slower() -> None:
     assert quick.latency == 1 + (1 + 4) + 4 * 4 + 3
     # The mechanism's addends wait until the linear part's last product has been taken.
     table, slow = folded("4x28", layers=(4,), features=7, bits=4, mechanism="table")
-    steps = len(slow.machine.linear_features)
+    steps = len(slow.machine.linear)
     assert slow.side_cycles == steps + 2 + 1 > slow.layer_cycles(0)
     assert slow.latency == 1 + slow.side_cycles + 4 + 3
     for meaning, plan in ((linear, long), (groups, quick), (table, slow)):
@@ -207,6 +207,27 @@ def test_a_wrong_sign_is_seen() -> None:
     vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 64)
     result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
     assert result.mismatches > 0
+
+
+def parities(build: Builder, model: Model, codes: list[int]) -> tuple[int, ...]:
+    """Inputs that no encoder has: of each code the parity, and whether it is odd or large."""
+    found = []
+    for code in codes:
+        bits = [build.add(Field(code, j, 1)) for j in range(8)]
+        odd = build.add(Concat((bits[0], build.add(AtLeast(code, 200))), (1, 1)))
+        found += [build.add(Xor(tuple(bits))), build.add(Table(odd, (0, 1, 1, 1)))]
+    return tuple(found)
+
+
+def test_an_encoder_is_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folding knows none: whatever leads to the first layer's inputs goes into the core."""
+    # The package has a function of the module's name.
+    monkeypatch.setattr(sys.modules["scm_hw.load.lower"], "first_layer_inputs", parities)
+    meaning, plan = folded("2x3", layers=(5, 3), bits=2)
+    core = FoldedCore(plan)
+    vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 16)
+    result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
+    assert result.failures == ()
 
 
 def test_folded_equals_unrolled() -> None:

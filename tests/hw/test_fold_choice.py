@@ -25,7 +25,7 @@ from scm_hw.fold import (
     within,
 )
 from scm_hw.fold.candidates import foldings
-from scm_hw.load import lower, quantise
+from scm_hw.load import lower_model, quantise
 from tests.hw.test_fold import IMAGES
 from tests.support import model_arrays, random_model, write_model
 
@@ -99,8 +99,7 @@ def test_of_nearly_equal_folds_the_one_with_fewer_lanes_is_taken(
     found = [(350, (fewest,)), (360, (smallest,))]
     monkeypatch.setattr(search, "foldings", lambda *_: iter(found))
     model = random_model(1, layers=(200,), **IMAGES)
-    fixed = quantise(model, 7)
-    machine = fold_machine(model, fixed, lower(model, fixed))
+    machine = fold_machine(lower_model(model, quantise(model, 7)))
     taken = fastest_plan(machine, BOARD.device, clock_mhz=100.0)
     assert taken.folds == (smallest,)
     bound = taken.latency - 1

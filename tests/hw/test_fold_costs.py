@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
-from amaranth.hdl import Const, Signal
 
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
 from scm_hw.fold import Fold, FoldPlan, estimate_fold, fastest_plan, fold_machine, within
 from scm_hw.fold.costs import _chunk_sum, _linear
 from scm_hw.fold.machine import Machine
-from scm_hw.fold.words import at_least
-from scm_hw.load import lower, quantise
+from scm_hw.load import lower_model, quantise
 from scm_hw.target import TECHNOLOGIES
 from tests.support import random_model
 
@@ -25,8 +22,7 @@ XC7, ICE40 = TECHNOLOGIES["1"], TECHNOLOGIES["ice40-hx"]
 
 def machine_of(**options: Any) -> Machine:
     model = random_model(1, **options)
-    fixed = quantise(model, 7)
-    return fold_machine(model, fixed, lower(model, fixed))
+    return fold_machine(lower_model(model, quantise(model, 7)))
 
 
 @pytest.mark.parametrize("simd", [1, 4, 9])
@@ -70,13 +66,3 @@ def test_lanes_of_codes_are_of_the_first_layer_alone() -> None:
         alike = FoldPlan(machine, (Fold(pe, 4), Fold(pe, 4)), plan.period_ns, "1")
         if within(estimate_fold(alike), device):
             assert plan.latency <= alike.latency
-
-
-@pytest.mark.parametrize("bound", [-3, 0, 1, 15, 16, 40])
-def test_comparisons_that_are_always_the_same_are_constants(bound: int) -> None:
-    code = Signal(4)
-    found = at_least(code, bound)
-    always = {bool(value >= bound) for value in np.arange(16)}
-    assert isinstance(found, Const) == (len(always) == 1)
-    if isinstance(found, Const):
-        assert {bool(found.value)} == always

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scm_hw.errors import UnsupportedModelError
-from scm_hw.interp import interpret
+from scm_hw.interp import interpret, trace
 from scm_hw.ir import ranges, verify
 from scm_hw.load import (
     Model,
@@ -19,12 +19,14 @@ from scm_hw.load import (
     evaluate,
     fixed_output,
     lower,
+    lower_model,
     mechanism_words,
     model_from_arrays,
     quantise,
 )
 from tests.hw import oracle
-from tests.support import exposing_hidden, model_arrays
+from tests.hw.programs import rows_for
+from tests.support import exposing_hidden, model_arrays, random_model
 
 ENCODERS = ("thermometer", "binary", "gray", "none")
 LAYERS: tuple[tuple[int, ...], ...] = ((), (4,), (4, 3), (3, 2, 3))
@@ -76,6 +78,27 @@ def test_every_combination(
         if model.is_classifier:
             expected = classes_of(expected)[:, None]
         np.testing.assert_array_equal(interpret(program, rows), expected, err_msg=str(options))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_the_parts_are_those_of_the_program(encoder: str, mechanism: str) -> None:
+    """Weights, thresholds and terms, as a folded core gets them, give the program's own values."""
+    options: dict[str, Any] = {"encoder": encoder, "mechanism": mechanism, "inputs_per_node": 2}
+    activation = ("step", "sign")
+    model = random_model(7, layers=(5, 3), outputs=2, activation=activation, **options)
+    lowered = lower_model(model, quantise(model, 6))
+    program, kinds = lowered.program, ("readout", "linear", "external", "mechanism")
+    values = trace(program, rows_for(program, 200), range(len(program.ops)))
+    for layer in lowered.layers:
+        inputs = np.stack([values[ref] for ref in layer.inputs])
+        nodes = layer.weights.astype(np.int64) @ inputs >= np.array(layer.thresholds)[:, None]
+        np.testing.assert_array_equal(nodes, [values[ref] for ref in layer.nodes])
+        assert {0} < set(layer.weights.ravel().tolist()) <= {-1, 0, 1}
+    for j, (score, constant) in enumerate(zip(lowered.scores, lowered.constants, strict=True)):
+        terms = [term for kind in kinds for term in getattr(lowered, kind).of_output(j)]
+        total = constant + sum(weight * values[ref] for ref, weight in terms)
+        np.testing.assert_array_equal(total, values[score])
 
 
 def hidden_of_program(arrays: oracle.Arrays, rows: np.ndarray) -> np.ndarray:

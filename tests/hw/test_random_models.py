@@ -23,6 +23,7 @@ from scm_hw.load import (
     evaluate,
     fixed_output,
     lower,
+    lower_model,
     mechanism_words,
     model_from_arrays,
     quantise,
@@ -167,7 +168,7 @@ def test_more_cores_are_their_models(options: dict[str, Any], frac_bits: int, cl
 
 
 def folded_core(model: Model, program: Program, frac_bits: int, fold: str) -> FoldedCore:
-    machine = fold_machine(model, quantise(model, frac_bits), program)
+    machine = fold_machine(lower_model(model, quantise(model, frac_bits)))
     return FoldedCore(FoldPlan(machine, parse_fold(fold, len(model.layers)), 20.0))
 
 

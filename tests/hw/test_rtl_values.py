@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
 from scm_hw.ir import (
@@ -28,7 +28,7 @@ from scm_hw.ir import (
     operands,
     ranges,
 )
-from scm_hw.rtl.values import drive, drive_absorbing, shape_of
+from scm_hw.rtl.values import drive, drive_absorbing, expressions, shape_of
 from tests.hw import oracle
 
 # Unsigned, signed, a bit, away from zero, always negative.
@@ -163,6 +163,35 @@ def test_additions_that_absorb_a_table(carried: tuple[int, ...]) -> None:
             drive_absorbing(m, signals[ref], signals[left], absorbed, index, *bits)
     sums = tuple(ref for ref, op in program if isinstance(op, Sum))
     compare(m, Program(program.ops, program.inputs, sums), signals)
+
+
+def test_programs_as_expressions() -> None:
+    """Operations on operations, without a signal for any but the outputs."""
+    zero = len(INPUTS)
+    ops: list[Op] = [
+        AtLeast(0, 3),
+        Field(0, 1, 2),
+        Xor((zero, 2)),
+        Concat((zero + 1, zero + 2), (2, 1)),
+        Select(zero + 2, 1, 4),
+        Table(zero + 3, (5, -1, 2, 0, 7, 7, -8, 1)),
+    ]
+    program = program_of(ops)
+    m = Module()
+    signals = [Signal(shape_of(reach), name=f"v{n}") for n, reach in enumerate(ranges(program))]
+    values = expressions(program, signals[:zero])
+    m.d.comb += [s.eq(value) for s, value in zip(signals[zero:], values, strict=True)]
+    compare(m, program, signals)
+
+
+@pytest.mark.parametrize("bound", [-3, 0, 1, 4, 5, 40])
+def test_what_never_changes_is_a_constant(bound: int) -> None:
+    inputs = [Signal(shape_of(Range(op.low, op.high))) for op in INPUTS]
+    (found,) = expressions(program_of([AtLeast(0, bound)]), inputs)
+    always = {int(value >= bound) for value in range(5)}
+    assert isinstance(found, Const) == (len(always) == 1)
+    if isinstance(found, Const):
+        assert {found.value} == always
 
 
 @pytest.mark.parametrize(
