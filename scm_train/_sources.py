@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +19,16 @@ from numpy.typing import NDArray
 
 from scm_train.errors import DataError
 from scm_train.suggestions import did_you_mean
+from scm_train.unpacking import NUMBER_BYTES, check_size, check_unpacked
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
-_ROWS_PER_CHUNK = 65_536
+#: Fields in memory as text at a time; each takes some 60 bytes.
+_FIELDS_PER_CHUNK = 1 << 20
+#: Characters of the longest line; a file without line feeds is no table.
+_LONGEST_LINE = 1 << 24
+
+
+_DAMAGE = (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error, zipfile.BadZipFile)
 
 
 class Source(ABC):
@@ -70,13 +78,18 @@ def open_source(path: Path) -> Iterator[Source]:
             )
     except FileNotFoundError:
         raise DataError(f"data file must exist, not {str(path)!r}; check the name") from None
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
+    except MemoryError:
+        raise DataError(
+            f"can't read {str(path)!r}: there is too little memory; take fewer rows or columns"
+        ) from None
+    except _DAMAGE as error:
         raise DataError(f"data file must be readable, not {str(path)!r} ({error})") from error
 
 
 def _open_text(path: Path, packed: bool) -> TextIO:
     # utf-8-sig: spreadsheets put a byte order mark first, which would join the first name.
     if packed:
+        check_unpacked(path)
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return open(path, encoding="utf-8-sig", newline="")
 
@@ -86,8 +99,11 @@ class TextSource(Source):
 
     def __init__(self, path: Path, file: TextIO, delimiter: str) -> None:
         blank = 0
-        while (header := file.readline()) and not header.strip():
+        lines = _lines(path, file)
+        header = next(lines, "")
+        while header and not header.strip():
             blank += 1
+            header = next(lines, "")
         if not header:
             raise DataError(f"data file must have a header and rows, not be empty: {path.name!r}")
         if delimiter == "," and "," not in header and ";" in header:
@@ -99,23 +115,25 @@ class TextSource(Source):
                 "put a line of names before the numbers"
             )
         super().__init__(path, names)
-        self._reader = csv.reader(file, delimiter=delimiter)
+        self._reader = csv.reader(lines, delimiter=delimiter)
         self._lines_before = blank + 1
 
     def read(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> dict[str, NDArray]:
         parts: dict[str, list] = {name: [] for name in (*numbers, *labels)}
         lines = self._rows()
-        while rows := list(islice(lines, _ROWS_PER_CHUNK)):
+        while rows := list(islice(lines, max(1, _FIELDS_PER_CHUNK // len(self.names)))):
             fields = dict(zip(self.names, zip(*(row for _, row in rows), strict=True), strict=True))
             for name in numbers:
                 parts[name].append(self._numbers(name, fields[name], rows))
             for name in labels:
-                parts[name].extend(map(str.strip, fields[name]))
+                parts[name].append(np.array([text.strip() for text in fields[name]]))
+        # A column's parts are let go as soon as they are joined.
         columns: dict[str, NDArray] = {
-            name: np.concatenate(parts[name] or [np.empty(0)]) for name in numbers
+            name: np.concatenate(parts.pop(name) or [np.empty(0)]) for name in numbers
         }
         for name in labels:
-            columns[name] = self._labels(name, parts[name])
+            joined = np.concatenate(parts.pop(name) or [np.empty(0, dtype=str)])
+            columns[name] = self._labels(name, joined)
         return columns
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -143,20 +161,29 @@ class TextSource(Source):
             f"{self.path.name}; mend the value, or drop the column"
         )
 
-    def _labels(self, name: str, texts: list[str]) -> NDArray:
+    def _labels(self, name: str, labels: NDArray) -> NDArray:
         """Whole numbers, else numbers, else text: the narrowest that holds every label."""
-        for index, text in enumerate(texts):
-            if not text:
-                raise DataError(
-                    f"column {name!r} must have a value in every row, not {text!r} in row "
-                    f"{index + 1} of {self.path.name}; mend or remove the row"
-                )
-        labels = np.array(texts)
+        if (labels == "").any():
+            raise DataError(
+                f"column {name!r} must have a value in every row, not '' in row "
+                f"{int(np.argmax(labels == '')) + 1} of {self.path.name}; mend or remove the row"
+            )
         for kind in (np.int64, np.float64):
             with suppress(ValueError, OverflowError):
                 labels = labels.astype(kind)
                 break
         return finite(name, labels, self.path)
+
+
+def _lines(path: Path, file: TextIO) -> Iterator[str]:
+    """The lines of a file, none of them so long that it would fill the memory."""
+    while line := file.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE and not line.endswith("\n"):
+            raise DataError(
+                f"lines of {path.name} must be of at most {_LONGEST_LINE} characters; "
+                "is this a table at all?"
+            )
+        yield line
 
 
 def _is_number(text: str) -> bool:
@@ -191,6 +218,9 @@ class ArraySource(Source):
     """``.npy`` and ``.npz``."""
 
     def __init__(self, path: Path) -> None:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                check_size(path, sum(entry.file_size for entry in archive.infolist()))
         try:
             loaded = np.load(path, allow_pickle=False)
             entries = {"x": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
@@ -238,6 +268,8 @@ class ParquetSource(Source):
         super().__init__(path, names)
 
     def read(self, numbers: Sequence[str], labels: Sequence[str] = ()) -> dict[str, NDArray]:
+        rows = self._parquet.read_metadata(self.path).num_rows
+        check_size(self.path, NUMBER_BYTES * rows * len({*numbers, *labels}))
         table = self._parquet.read_table(self.path, columns=[*numbers, *labels])
         columns: dict[str, NDArray] = {}
         for name in (*numbers, *labels):

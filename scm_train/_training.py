@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train._parameters import draw_of, input_bits_of, settings_of
+from scm_train._parameters import check_draws, draw_of, input_bits_of, settings_of
 from scm_train._rest import RestOfRows
 from scm_train.algorithms import Algorithm
 from scm_train.chunks import chunk_map, row_chunks
@@ -81,6 +81,7 @@ def train_machine(
     rng = np.random.default_rng(seed)
     low, high = _range(task.x)
     encoder = _encoder(parameters, task.x, low, high)
+    check_draws(settings, encoder.width)
     mechanism = as_mechanism(parameters["mechanism"]).bind(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
     )

@@ -21,7 +21,7 @@ from scm_train._mechanism import (
     as_mechanism,
     call_mechanism,
 )
-from scm_train._parameters import draw_of, input_bits_of, settings_of
+from scm_train._parameters import check_draws, draw_of, input_bits_of, settings_of
 from scm_train._remote import RemoteGrowth, RemoteRest, RemoteSearch
 from scm_train._shards import Floats, Frame
 from scm_train._training import ENCODER_ROWS, Task, _check_span, _info, _machine
@@ -69,6 +69,7 @@ def train_distributed(
     settings = settings_of(algorithm, parameters, refit=eval_set is None)
     rng = np.random.default_rng(seed)
     frame = _frame(x, y, parameters, classifier, feature_names)
+    check_draws(settings, frame.encoder.width)
     if eval_set is not None:
         eval_set = _evaluation(eval_set, x, y, frame)
     needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")

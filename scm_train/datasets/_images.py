@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scm_train.datasets import _store
 from scm_train.datasets._dataset import Dataset
 from scm_train.errors import DataError
+from scm_train.unpacking import check_unpacked
 
 __all__ = ["IMAGES", "ImageSet", "load_images", "read_idx"]
 
@@ -72,6 +73,8 @@ def load_images(name: str) -> Dataset:
 def read_idx(path: Path) -> NDArray[np.uint8]:
     """The array of an IDX file of unsigned bytes, gzipped if its name says so."""
     try:
+        if path.suffix == ".gz":
+            check_unpacked(path)
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             content = file.read()
     except (OSError, EOFError, zlib.error) as error:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scm_train.datasets import _store
 from scm_train.datasets._dataset import Dataset
 from scm_train.errors import DataError
+from scm_train.unpacking import check_unpacked
 
 __all__ = ["TABLES", "Table", "load_table", "read_csv", "source"]
 
@@ -207,6 +208,8 @@ def read_csv(
     `header` are words that the first line's names must contain, in order; None: no such line.
     """
     try:
+        if path.suffix == ".gz":
+            check_unpacked(path)
         if header is not None:
             _check_header(path, header)
         values = _numbers(path, 1 if header is not None else 0, codes or {})

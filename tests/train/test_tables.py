@@ -61,7 +61,7 @@ def test_truncated_gzip(tmp_path):
 
 
 def test_long_files_are_read_in_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(_sources, "_ROWS_PER_CHUNK", 7)
+    monkeypatch.setattr(_sources, "_FIELDS_PER_CHUNK", 22)
     data = np.random.default_rng(0).normal(size=(50, 3))
     text = "a,b,c\n" + "\n".join(",".join(map(repr, row.tolist())) for row in data)
     rows = read_rows(write(tmp_path, text), ["b"])
