@@ -72,14 +72,16 @@ def simulate(
     vectors = played(design, rows)
     plan = design.schedule
     if simulator == "amaranth":
-        waveform = workdir / "amaranth.vcd" if waves else None
+        chosen = _chosen(vectors, rows, AMARANTH_VECTORS)
         return run_amaranth(
             design.new_core,
             _sample(vectors, rows, AMARANTH_VECTORS),
             plan.latency,
             plan.initiation_interval,
             seed=seed,
-            waveform=waveform,
+            waveform=workdir / "amaranth.vcd" if waves else None,
+            failed=workdir / "amaranth_failed.vcd",
+            probes=lambda index: design.probes(rows.inputs[chosen[index]]),
         )
     source = workdir / f"{CORE}.v"
     write_files(workdir, {source.name: design.verilog})
@@ -110,16 +112,20 @@ def played(design: Design, rows: CheckRows) -> Vectors:
 
 def _sample(vectors: Vectors, rows: CheckRows, count: int) -> Vectors:
     """Some evaluation rows, and some of the corners behind them."""
-    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
-    half = count // 2
-    chosen = [*range(min(half, evaluation)), *range(evaluation, len(vectors.inputs))]
-    chosen = chosen[:count]
+    chosen = _chosen(vectors, rows, count)
     return Vectors(
         inputs=tuple(vectors.inputs[i] for i in chosen),
         outputs=tuple(vectors.outputs[i] for i in chosen),
         in_width=vectors.in_width,
         out_width=vectors.out_width,
     )
+
+
+def _chosen(vectors: Vectors, rows: CheckRows, count: int) -> list[int]:
+    """The numbers of their rows."""
+    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
+    half = count // 2
+    return [*range(min(half, evaluation)), *range(evaluation, len(vectors.inputs))][:count]
 
 
 def prove(
@@ -180,7 +186,7 @@ def _kept(
     bench = testbench_files(played(design, rows), plan.latency, plan.initiation_interval)
     if result.waveform is not None and result.waveform.is_relative_to(folder):
         result = replace(result, waveform=keep / result.waveform.relative_to(folder))
-    write_files(keep, {**bench, FAILURE: f"{result.verdict}\n"})
+    write_files(keep, {f"{CORE}.v": design.verilog, **bench, FAILURE: f"{result.verdict}\n"})
     return result
 
 

@@ -174,14 +174,18 @@ class Design:
 
     def probes(self, row: NDArray) -> list[Probe]:
         """What every signal inside the core should hold for one row of inputs."""
+        # A core's probes are known once it has been elaborated.
+        assert self.verilog
         wanted = sorted(self.core.probes, key=lambda probe: (probe.cycle, probe.ref))
         values = trace(self.program, row[None, :], {probe.ref for probe in wanted})
+        known = ranges(self.program)
         return [
             Probe(
                 p.signal,
                 p.cycle,
                 int(values[p.ref][0]),
                 f"cycle {p.cycle}, {self.program.ops[p.ref].name or p.signal}",
+                known[p.ref].signed,
             )
             for p in wanted
         ]

@@ -17,7 +17,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import Timer
 
-from scm_hw.sim.scenario import NAMES, PROGRESS, Scenario, all_scenarios, played
+from scm_hw.sim.scenario import NAMES, PROGRESS, FaultSearch, Scenario, all_scenarios, played
 from scm_hw.sim.vectors import Probe, Vectors
 
 # Pins change just after the falling edge and are read just before the rising one, so that no
@@ -75,16 +75,15 @@ async def play(dut: Any, scenario: Scenario, look: Callable[[int], None] | None 
         await core.high_phase()
 
 
-def agrees(dut: Any, probe: Probe) -> bool:
-    """Whether the signal holds what it must; one that the emitted Verilog doesn't have agrees."""
+def difference(dut: Any, probe: Probe) -> str | None:
+    """What is wrong with the signal; nothing where the emitted Verilog doesn't have it."""
     handle = dut
     for part in probe.signal.split("."):
         try:
             handle = handle[part]
         except (AttributeError, KeyError, TypeError):
-            return True
-    value = resolved(handle)
-    return value is not None and (value - probe.expected) % (1 << len(handle)) == 0
+            return None
+    return probe.difference(resolved(handle), len(handle))
 
 
 def scenarios() -> list[Scenario]:
@@ -128,14 +127,6 @@ async def locate(dut: Any) -> None:
     """Which stage first holds a wrong value for the last vector."""
     probes = [Probe(**p) for p in json.loads(Path(os.environ["SCM_PROBES"]).read_text())]
     scenario = scenarios()[0]
-    last = len(scenario.vectors) - 1
-    differing: list[Probe] = []
-
-    def look(cycle: int) -> None:
-        accepted = scenario.scoreboard.accept_cycles
-        if len(accepted) > last:
-            due = (probe for probe in probes if probe.offset == cycle - accepted[last])
-            differing.extend(probe for probe in due if not agrees(dut, probe))
-
-    await play(dut, scenario, look)
-    record({"stage": differing[0].stage if differing else None})
+    search = FaultSearch(scenario, probes, lambda probe: difference(dut, probe))
+    await play(dut, scenario, search.look)
+    record({"stage": search.stage})

@@ -6,7 +6,7 @@ answers just before the clock edge to `observe()`, until `finished`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from scm_hw.sim.driver import Driver, Sink, always, random_gate
 from scm_hw.sim.model import Mismatch, Scoreboard
 from scm_hw.sim.monitor import Monitor
-from scm_hw.sim.vectors import Vectors
+from scm_hw.sim.vectors import Probe, Vectors
 
 # Vectors are many and stalled runs are slow: a few hundred samples cross every state of a pipeline.
 STALLED_VECTORS = 300
@@ -213,6 +213,32 @@ def full_speed(vectors: Vectors, *, latency: int, interval: int, seed: int) -> S
         interval=interval,
         timed=True,
     )
+
+
+class FaultSearch:
+    """Looks at the probes of a scenario's last vector, cycle by cycle.
+
+    `difference` says what is wrong with the signal of a probe. `stage` is the first that was wrong.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        probes: Sequence[Probe],
+        difference: Callable[[Probe], str | None],
+    ) -> None:
+        self.scenario = scenario
+        self.probes = probes
+        self.difference = difference
+        self.stage: str | None = None
+
+    def look(self, cycle: int) -> None:
+        """To be called once all signals of a cycle have settled."""
+        accepted = self.scenario.scoreboard.accept_cycles
+        last = len(self.scenario.vectors) - 1
+        if self.stage is None and len(accepted) > last:
+            due = (probe for probe in self.probes if probe.offset == cycle - accepted[last])
+            self.stage = next(filter(None, map(self.difference, due)), None)
 
 
 def _repeated(vectors: Vectors, count: int) -> Vectors:

@@ -116,3 +116,18 @@ class Probe:
     offset: int
     expected: int
     stage: str
+    signed: bool = False
+
+    def difference(self, found: int | None, width: int) -> str | None:
+        """What is wrong with a signal of `width` bits that holds `found`; None where it is right.
+
+        `found` is None where bits of it are neither 0 nor 1.
+        """
+        if found is not None and (found - self.expected) % (1 << width) == 0:
+            return None
+        if found is None:
+            shown = "undefined bits"
+        else:
+            found %= 1 << width
+            shown = str(found - (1 << width) if self.signed and found >> (width - 1) else found)
+        return f"{self.stage} (signal {self.signal}: {shown} for {self.expected})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -24,12 +24,13 @@ _PART = re.compile(r"(layer\d+\.node\d+|output|mechanism)(?:\.|$)")
 class Probe:
     """A signal inside the core that holds an operation's value `cycle` edges after its sample.
 
-    `signal` is its path from the core.
+    `signal` is its path from the core, `value` the signal itself.
     """
 
     ref: Ref
     signal: str
     cycle: int
+    value: Signal = field(compare=False, repr=False)
 
 
 class StreamCore(wiring.Component):
@@ -172,7 +173,7 @@ class _Datapath:
         else:
             drive(m, signal, op, [self._read(op, r, cycle) for r in operands(op)])
         path = ".".join(filter(None, (_part(op), signal.name)))
-        self.core.probes.append(Probe(ref, path, cycle))
+        self.core.probes.append(Probe(ref, path, cycle, signal))
         return signal
 
     def _read(self, reader: Op, ref: Ref, cycle: int) -> Value:

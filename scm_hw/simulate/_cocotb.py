@@ -16,10 +16,7 @@ from scm_hw.sim.files import OUTCOMES, WAVES
 from scm_hw.sim.scenario import NAMES, PROGRESS, STALLED_VECTORS, Outcome
 from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.simulate._process import run_tool, telling_line
-from scm_hw.simulate._result import SimResult, summarise
-
-ProbeSource = Callable[[int], Sequence[Probe]]
-"""The probes of the vector with that index."""
+from scm_hw.simulate._result import ProbeSource, SimResult, summarise
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scm_hw.errors import MismatchError
 from scm_hw.sim.model import Mismatch
 from scm_hw.sim.scenario import Outcome
+from scm_hw.sim.vectors import Probe
+
+ProbeSource = Callable[[int], Sequence[Probe]]
+"""The probes of the vector with that index."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class SimResult:
 
     `cycles` and `interval` are measured at full speed (the worst of all samples; None where nothing
     came out). `failures` says in words what was wrong, and is empty for a good core. `stage` is the
-    first stage that differs, where probes found one.
+    first stage that differs, with what its signal holds, where probes found one.
     """
 
     simulator: str

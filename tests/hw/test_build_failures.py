@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,12 @@ from scm_hw import boards
 from scm_hw import build as building
 from scm_hw.__main__ import main
 from scm_hw.build import BuildOptions, build
+from scm_hw.check import SIMULATORS
 from scm_hw.design import Design
 from scm_hw.errors import FitError
 from scm_hw.report.synthesis import Resources
 from scm_hw.rows import CheckRows
+from scm_hw.rtl import ScmCore
 from tests.hw.commands import (
     command,
     contents,
@@ -52,39 +53,40 @@ def failing(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -
 
 
 def flip_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every build from here on has the second hidden bit inverted in its Verilog."""
-    emit = Design.verilog.func
+    """Every core from here on has the second hidden bit inverted."""
 
-    def faulty(self: Design) -> str:
-        # The signals to look at are known once the good core has been emitted.
-        emit(self)
+    def faulty(self: Design) -> ScmCore:
         ops = [
             replace(op, contents=tuple(1 - bit for bit in op.contents))
             if op.name == "layer1.node1"
             else op
             for op in self.program.ops
         ]
-        return emit(replace(self, program=replace(self.program, ops=tuple(ops))))
+        return ScmCore(replace(self.program, ops=tuple(ops)), self.schedule)
 
-    wrong = cached_property(faulty)
-    wrong.__set_name__(Design, "verilog")
-    monkeypatch.setattr(Design, "verilog", wrong)
+    monkeypatch.setattr(Design, "new_core", faulty)
 
 
+@pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_wrong_core_fails_the_build_and_is_kept(
+    simulator: str,
     tmp_path: Path,
     earlier: dict[str, bytes],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     flip_node(monkeypatch)
-    code, line = failing(tmp_path, capsys, "--sim", "icarus")
+    code, line = failing(tmp_path, capsys, "--sim", simulator)
     assert code == 1
     assert re.match(
-        r"error: icarus must agree with the interpreter, not differ \(full_speed: ", line
+        rf"error: {simulator} must agree with the interpreter, not differ \(full_speed: ", line
     )
     assert re.search(r"vector 0 gave 0x[0-9a-f]+ for 0x[0-9a-f]+", line)
-    assert re.search(r"the first stage that differs is cycle \d+, layer1\.node1;", line)
+    assert re.search(
+        r"the first stage that differs is cycle \d+, layer1\.node1 "
+        r"\(signal layer1_node1\.\w+: (0 for 1|1 for 0)\);",
+        line,
+    )
     waveform = Path(re.search(r"see the waveform (\S+)$", line)[1])
     assert waveform.is_relative_to(tmp_path / "out.failed")
     assert waveform.stat().st_size > 300

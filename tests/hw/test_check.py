@@ -119,6 +119,7 @@ def test_the_first_simulator_that_differs_ends_the_proof(
     assert (keep / "failed.txt").read_text().startswith("icarus must agree")
     assert {path.name for path in keep.iterdir()} == {
         "failed.txt",
+        "scm_core.v",
         "wave.fst",
         "tb_scm_core.v",
         "vectors_in.hex",

@@ -53,7 +53,7 @@ def probes(index: int) -> list[Probe]:
         Probe("no_such_signal", 1, 0, "nowhere"),
         Probe("in_valid", 0, 1, "one bit"),
         # Modulo its width, a negative value is the same.
-        Probe("word", 1, word - (1 << 24), "signed"),
+        Probe("word", 1, word - (1 << 24), "signed", True),
         Probe("out_data", 3, 3 * low + high, "sum"),
         Probe("tripled", 2, 3 * low, "product"),
         Probe("word", 1, word, "input register"),
@@ -119,7 +119,8 @@ def test_cocotb_names_vector_stage_and_waveform(tmp_path: Path, run: object) -> 
     result = run(core, standin_vectors(40), 3, workdir=tmp_path / "work", probes=probes)
     assert FAULTS["value"] in result.failures
     assert result.first_mismatch.index == 5
-    assert result.stage == "product"
+    low = standin_vectors(40).inputs[5] & 0xFFF
+    assert result.stage == f"product (signal tripled: 0 for {3 * low})"
     assert result.waveform.stat().st_size > 300
     with pytest.raises(MismatchError, match=r"vector 5 .* first stage that differs is product"):
         result.check()
