@@ -21,7 +21,8 @@ from scm_hw.boards import Board
 from scm_hw.check import (
     FAILED,
     FAILURE,
-    SIMULATORS,
+    Tools,
+    choose_tools,
     clear_failure,
     played,
     prove,
@@ -37,6 +38,7 @@ from scm_hw.emit import (
     out_of_context_files,
     synthesis_family,
     testbench_files,
+    toolchain_of,
     uart_files,
 )
 from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
@@ -74,14 +76,15 @@ class BuildOptions:
     out: Path | None = None
     name: str | None = None
     data: Path | None = None
-    simulators: tuple[str, ...] = SIMULATORS
+    simulators: tuple[str, ...] | None = None
+    """None: all that are installed."""
     synthesis: bool = True
     gate_sim: bool = False
     bitstream: bool = True
     force: bool = False
 
     def __post_init__(self) -> None:
-        if self.gate_sim and not (self.simulators and self.synthesis):
+        if self.gate_sim and (self.simulators == () or not self.synthesis):
             raise OptionError(
                 "gate-level simulation must have synthesis and the simulators before it; leave "
                 "--no-synth and --no-sim out, or --gate-sim"
@@ -138,7 +141,10 @@ def build(
     tell: Tell = lambda _: None,
 ) -> Build:
     """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
-    how = build_options or BuildOptions()
+    how, options = build_options or BuildOptions(), options or Options()
+    tools = _needed_tools(how, board, options)
+    for left_out in tools.left_out:
+        tell(f"leaving out {left_out}")
     model = read_model(path)
     name = build_name(path, model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
@@ -148,11 +154,7 @@ def build(
     check_output(failure, FAILED, inputs=inputs, force=how.force)
     own = read_csv(model, how.data) if how.data else None
     tell("compiling")
-    design = compile_model(model, board, options or Options(), model_digest=file_digest(path))
-    if how.gate_sim:
-        require_synthesis(board)
-    if _wants_bitstream(design, how):
-        require_tools(design.toolchain)
+    design = compile_model(model, board, options, model_digest=file_digest(path))
     fits(_estimated(design), board.room, USABLE_SHARE)
     rows = check_rows(design, own or design.model.evaluation)
     with (
@@ -163,13 +165,24 @@ def build(
         files = _files(design, rows, name)
         write_files(folder, files)
         places = _Places(folder, Path(scratch), failure)
-        simulations, resources, routed = _proven(design, rows, files, how, places, tell)
+        simulations, resources, routed = _proven(design, rows, files, how, tools, places, tell)
         report = make_report(name, design, rows, simulations, resources, routed)
+        report["left_out"] = list(tools.left_out)
         if routed is not None:
             _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))
     clear_failure(failure)
     return Build(target, report)
+
+
+def _needed_tools(how: BuildOptions, board: Board, options: Options) -> Tools:
+    """What the checks run with; ToolError where anything that the options need is missing."""
+    if how.gate_sim:
+        require_synthesis(board)
+    toolchain = toolchain_of(board, options.toolchain)
+    if how.bitstream and how.synthesis and toolchain is not None:
+        require_tools(toolchain)
+    return choose_tools(how.simulators, gate_sim=how.gate_sim)
 
 
 @dataclass(frozen=True)
@@ -186,6 +199,7 @@ def _proven(
     rows: CheckRows,
     files: dict[str, str],
     how: BuildOptions,
+    tools: Tools,
     places: _Places,
     tell: Tell,
 ) -> tuple[list[SimResult], Resources | None, Implementation | None]:
@@ -197,10 +211,10 @@ def _proven(
         _synthesis(design, how, files, netlist) as (synthesis, implementation),
     ):
         began = time.monotonic()
-        simulations = prove(design, rows, how.simulators, workdir, failure, tell)
-        if how.simulators:
-            prove_files(places.folder, design, workdir, tell)
-            prove_interface(places.folder, design, rows, how.simulators, workdir, tell)
+        simulations = prove(design, rows, tools.simulators, workdir, failure, tell)
+        if tools.simulators:
+            prove_files(places.folder, design, workdir, tell, tools)
+            prove_interface(places.folder, design, rows, tools, workdir, tell)
         tell("synthesising with Yosys")
         whole = expected_seconds(design.estimate.lut + design.estimate.ff)
         with expecting(whole - (time.monotonic() - began)):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scm_hw.design import CORE, Design
 from scm_hw.emit import testbench_files, wrapper_name
 from scm_hw.emit.testbench import CLOCK_PS, DUT, TESTBENCH
 from scm_hw.emit.vivado import ACTIVITY, core_path
-from scm_hw.errors import MismatchError, OptionError
+from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.folders import write_files
 from scm_hw.outputs import folder_of
 from scm_hw.rows import CheckRows
+from scm_hw.sim import tools
 from scm_hw.simulate import (
     SimResult,
     Vectors,
@@ -29,6 +30,8 @@ from scm_hw.simulate import (
 from scm_hw.simulate.saif import read_vcd, saif_file
 
 SIMULATORS = ("amaranth", "icarus", "verilator")
+# Those that take the emitted Verilog, and are programs of their own.
+VERILOG = ("icarus", "verilator")
 # Amaranth's own simulator is slow; it sees the first of the rows and the corners.
 AMARANTH_VECTORS = 24
 # A folded core takes many cycles for each vector, and a simulator longer for more lanes: so many in
@@ -46,6 +49,48 @@ FAILURE = "failed.txt"
 FAILED = folder_of("what a failed build left", FAILURE, TESTBENCH)
 
 Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the checks of a build run; `left_out` says what they do without, and why."""
+
+    simulators: tuple[str, ...] = SIMULATORS
+    bench: bool = True
+    lint: bool = True
+    left_out: tuple[str, ...] = ()
+
+
+def choose_tools(simulators: Sequence[str] | None, *, gate_sim: bool = False) -> Tools:
+    """The simulators that were asked for, or (None) all that are here; to be asked first.
+
+    ToolError where one that was asked for is missing, or where none that reads Verilog is here.
+    """
+    missing = {name: reason for name in VERILOG if (reason := tools.missing(name)) is not None}
+    needed = {name for name in simulators or () if name in VERILOG}
+    needed |= {"icarus"} if gate_sim else set()
+    if simulators is None and len(missing) == len(VERILOG):
+        # Amaranth's simulator never sees the Verilog that is handed out.
+        needed.add("icarus")
+    for name in missing:
+        if name in needed:
+            raise ToolError(missing[name])
+    chosen = tuple(simulators if simulators is not None else set(SIMULATORS) - missing.keys())
+    if not chosen:
+        return Tools(chosen, bench=False, lint=False)
+    left_out = []
+    if simulators is None:
+        left_out = [f"simulation in {name} ({reason})" for name, reason in missing.items()]
+    if "icarus" in missing:
+        left_out.append("the Verilog test bench and switching activity, which need icarus")
+    if "verilator" in missing:
+        left_out.append("lint, which needs verilator")
+    return Tools(
+        tuple(name for name in SIMULATORS if name in chosen),
+        bench="icarus" not in missing,
+        lint="verilator" not in missing,
+        left_out=tuple(left_out),
+    )
 
 
 def parse_simulators(text: str) -> tuple[str, ...]:
@@ -196,11 +241,25 @@ def clear_failure(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None:
+def prove_files(
+    folder: Path, design: Design, workdir: Path, tell: Tell, found: Tools | None = None
+) -> None:
     """What is about to be handed out: the test bench passes, and lint has nothing to say.
 
-    What switched in the test bench is put beside it.
+    What switched in the test bench is put beside it. What `found` has no tool for is left out.
     """
+    found = found or Tools()
+    if found.bench:
+        _run_bench(folder, design, workdir, tell)
+    if found.lint:
+        tell("linting")
+        lint([folder / f"{CORE}.v"], CORE)
+        # The primitives of other families than these are not ours to know.
+        if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
+            lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
+
+
+def _run_bench(folder: Path, design: Design, workdir: Path, tell: Tell) -> None:
     tell("running the Verilog test bench")
     # Only Vivado can read what is made of it.
     waveform = workdir / "activity.vcd" if design.board.family == "xc7" else None
@@ -210,11 +269,6 @@ def prove_files(folder: Path, design: Design, workdir: Path, tell: Tell) -> None
             f"test bench must take {design.schedule.latency} cycles, not {cycles} "
             f"(over {vectors} vectors)"
         )
-    tell("linting")
-    lint([folder / f"{CORE}.v"], CORE)
-    # The primitives of other families than these are not ours to know.
-    if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
-        lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
     if waveform is not None:
         write_files(folder, {ACTIVITY: _activity(waveform, design)})
 
@@ -232,7 +286,7 @@ def prove_interface(
     folder: Path,
     design: Design,
     rows: CheckRows,
-    simulators: Sequence[str],
+    found: Tools,
     workdir: Path,
     tell: Tell,
 ) -> None:
@@ -242,9 +296,10 @@ def prove_interface(
         return
     name = wrapper_name(interface)
     sources = [folder / f"{CORE}.v", folder / f"{name}.v"]
-    tell(f"linting {name}")
-    lint(sources, name)
-    for simulator in simulators:
+    if found.lint:
+        tell(f"linting {name}")
+        lint(sources, name)
+    for simulator in found.simulators:
         if simulator != "amaranth":
             tell(f"simulating {name} in {simulator}")
             run_interface(

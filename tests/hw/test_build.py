@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from scm_hw import boards
 from scm_hw import build as building
 from scm_hw.build import Build, BuildOptions, build, build_name, choose_board, load_design
 from scm_hw.cache import user_cache
+from scm_hw.console import summary_lines
 from scm_hw.design import Options
 from scm_hw.errors import ModelFileError, OptionError
 from scm_hw.rows import unpack
@@ -227,3 +229,31 @@ def test_a_model_that_goes_away_is_one_line(
     monkeypatch.setattr(building, "read_model", lambda path: (read(path), path.unlink())[0])
     with pytest.raises(ModelFileError, match=r"can't be read \(No such file"):
         load_design(model, boards.get("arty-a7"), Options())
+
+
+def test_a_build_without_icarus_says_what_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what Verilator needs on the path, and no Icarus."""
+    there = tmp_path / "bin"
+    there.mkdir()
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in folder.glob("*") if folder.is_dir() else ():
+            if program.name not in ("iverilog", "vvp") and not (there / program.name).exists():
+                (there / program.name).symlink_to(program)
+    monkeypatch.setenv("PATH", str(there))
+    told: list[str] = []
+    how = BuildOptions(out=tmp_path / "out", synthesis=False)
+    done = build(small_model(tmp_path / "m.npz"), boards.get("arty-a7"), None, how, told.append)
+    assert set(done.report["bit_exact"]) == {"amaranth", "verilator"}
+    assert all(v["mismatches"] == 0 for v in done.report["bit_exact"].values())
+    simulation, bench = done.report["left_out"]
+    assert simulation.startswith("simulation in icarus (can't run icarus: iverilog is not on the")
+    assert told[:2] == [f"leaving out {simulation}", f"leaving out {bench}"]
+    assert "linting" in told and "running the Verilog test bench" not in told
+    assert not (done.folder / "activity.saif").exists()
+    assert f"left out: {bench}" in summary_lines(done.report)
+    only = BuildOptions(out=tmp_path / "only", synthesis=False, simulators=("amaranth",))
+    done = build(tmp_path / "m.npz", boards.get("arty-a7"), None, only)
+    assert set(done.report["bit_exact"]) == {"amaranth"}
+    assert done.report["left_out"] == [bench]

@@ -10,6 +10,8 @@ import pytest
 from scm_hw import boards, check
 from scm_hw.check import (
     AMARANTH_VECTORS,
+    Tools,
+    choose_tools,
     parse_simulators,
     prove,
     prove_files,
@@ -249,5 +251,47 @@ def test_wrappers_are_played_where_cocotb_can(
     played: list[str] = []
     monkeypatch.setattr(check, "lint", lambda *_: None)
     monkeypatch.setattr(check, "run_interface", lambda *args, **_: played.append(args[5]))
-    prove_interface(tmp_path, wrapped, rows, ("icarus", "amaranth", "verilator"), tmp_path, silent)
+    prove_interface(tmp_path, wrapped, rows, Tools(), tmp_path, silent)
     assert played == ["icarus", "verilator"]
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    monkeypatch.setattr(
+        check.tools, "missing", lambda name: f"can't run {name}: gone" if name in names else None
+    )
+
+
+def test_all_tools_that_are_here_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch)
+    assert choose_tools(None) == choose_tools(check.SIMULATORS) == Tools()
+    assert choose_tools(["amaranth"]) == Tools(("amaranth",))
+    assert choose_tools([]) == Tools((), bench=False, lint=False)
+
+
+def test_what_a_missing_tool_would_do_is_left_out_and_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without(monkeypatch, "icarus")
+    bench = "the Verilog test bench and switching activity, which need icarus"
+    simulation = "simulation in icarus (can't run icarus: gone)"
+    assert choose_tools(None) == Tools(
+        ("amaranth", "verilator"), bench=False, left_out=(simulation, bench)
+    )
+    assert choose_tools(["amaranth"]) == Tools(("amaranth",), bench=False, left_out=(bench,))
+    without(monkeypatch, "icarus", "verilator")
+    found = choose_tools(["amaranth"])
+    assert found.left_out == (bench, "lint, which needs verilator") and not found.lint
+
+
+@pytest.mark.parametrize(
+    ("chosen", "gate_sim"), [(["icarus"], False), (["amaranth"], True), (None, True)]
+)
+def test_a_tool_that_is_needed_is_named_first(
+    monkeypatch: pytest.MonkeyPatch, chosen: list[str] | None, gate_sim: bool
+) -> None:
+    without(monkeypatch, "icarus")
+    with pytest.raises(ToolError, match=r"^can't run icarus: gone$"):
+        choose_tools(chosen, gate_sim=gate_sim)
+    without(monkeypatch, "icarus", "verilator")
+    with pytest.raises(ToolError, match=r"^can't run icarus: gone$"):
+        choose_tools(None)

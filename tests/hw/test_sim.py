@@ -149,9 +149,12 @@ def test_probe_names_a_place_and_a_time() -> None:
     [
         (
             "icarus",
-            "icarus must have 'iverilog' on the path, not found; install the system package",
+            "can't run icarus: iverilog is not on the path; install the system package iverilog",
         ),
-        ("verilator", "verilator must have 'perl' on the path, not found; install the system"),
+        (
+            "verilator",
+            "can't run verilator: perl is not on the path; install the system package perl",
+        ),
     ],
 )
 def test_missing_simulator_names_its_package(
