@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from scm_train import estimators, model_file
 from scm_train.cli_data import Data, read, split
+from scm_train.cli_endings import early_endings, ending_lines
 from scm_train.cli_mechanism import fit_mechanism, mechanism_file
 from scm_train.cli_output import described, print_result
 from scm_train.console import say
@@ -71,8 +72,15 @@ def _keep(machines: Sequence[Machine], timings: Sequence[Any], args: argparse.Na
         result["trials"] = summary(machines)
     machine = _numbered(machines[best], best, len(machines))
     model_file.save(machine, args.out)
-    if not args.quiet:
-        print_result({"model": str(args.out), **described(machine), **result}, args.json)
+    if args.quiet:
+        return
+    settings = machine.info["settings"]
+    endings = early_endings(machine.history, settings)
+    if endings:
+        result["ended_early"] = [asdict(ending) for ending in endings]
+    print_result({"model": str(args.out), **described(machine), **result}, args.json)
+    for line in ending_lines(endings, settings):
+        say(f"note: {line}", sys.stderr)
 
 
 def _tell_trial(machine: Machine, trial: int, args: argparse.Namespace) -> None:

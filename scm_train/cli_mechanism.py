@@ -53,9 +53,11 @@ def import_callable(name: str) -> Callable:
         sys.path.insert(0, "")
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
+    # A module of the user's own may raise anything while it is imported.
+    except Exception as error:
+        reason = " ".join(str(error).split())
         raise ParameterError(
-            f"module of --mechanism must be importable, not {module_name!r} ({error})"
+            f"module of --mechanism must be importable, not {module_name!r} ({reason})"
         ) from error
     function = getattr(module, attribute, None)
     if not callable(function):

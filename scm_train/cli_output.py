@@ -91,7 +91,7 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     for key, value in result.items():
         if key == "trials":
             _print_trials(value, width)
-        elif value is not None:
+        elif value is not None and key != "ended_early":
             say(f"{key.replace('_', ' '):{width}}  {_text(key, value)}")
 
 

@@ -128,6 +128,14 @@ def test_a_mechanism_that_fails_is_one_line(name, message, capsys):
     assert message in line and "\x1b" not in line
 
 
+def test_a_module_that_can_not_be_imported_is_one_line(named, folder, capsys):
+    (folder / "spoiled.py").write_text("def f(:\n")
+    argv = ["fit", plant_csv(), "--target", "force", "--mechanism", "spoiled:f", "--out", "m.npz"]
+    assert main(argv) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "must be importable, not 'spoiled' (invalid syntax" in line
+
+
 def test_the_cause_is_kept_for_python():
     from scm_train import SCMRegressor
 
