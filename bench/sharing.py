@@ -30,6 +30,7 @@ from scm_hw.passes import optimise
 from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Layout, lay_out
+from scm_hw.target import XC7
 from scm_train import IRVFLRegressor
 
 BOARD = "nexys-a7"
@@ -55,7 +56,7 @@ def design_of(nodes: int) -> Design:
 def row_of(nodes: int) -> dict[str, Any]:
     """One size in all forms."""
     design = design_of(nodes)
-    program = optimise(design.meaning)
+    program = optimise(design.meaning, XC7)
     codes = np.random.default_rng(SEED).integers(0, 2, (ROWS, BITS))
     expected = interpret(design.meaning, codes)
     found: dict[str, Any] = {"nodes": nodes, "bits": BITS, "vectors": ROWS}

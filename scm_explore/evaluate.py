@@ -16,13 +16,12 @@ from scm_explore.space import Point
 from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.errors import FitError, ScmError
+from scm_hw.errors import CompilerError, FitError, ScmError
 from scm_hw.fold import within
 from scm_hw.interp import interpret
-from scm_hw.load import Evaluation, Model, evaluate, lower, quantise, read_model
+from scm_hw.load import Evaluation, Model, evaluate, integers, lower, quantise, read_model
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.synthesis import fits, require_synthesis, synthesise
-from scm_hw.rows import integers
 from scm_train import estimators, model_file
 from scm_train.errors import ScmTrainError
 from scm_train.machine import Machine
@@ -66,6 +65,9 @@ def try_point(task: Task, point: Point) -> Outcome:
         model = as_model(file_bytes(held))
         facts = _hardware(compile_point(model, point, boards.get(task.board)))
         facts |= {"error_held": hardware_error(model, point.frac_bits), "nodes": machine.nodes}
+    except CompilerError:
+        # A fault of the compiler, not of the point: nothing that it makes is to be trusted.
+        raise
     except (ScmError, ScmTrainError) as error:
         return Outcome({"error": str(error), "seconds": _since(start)})
     return Outcome(facts | {"seconds": _since(start)}, content)

@@ -10,8 +10,17 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TextIO
 
-from scm_hw.errors import LinkError, MismatchError, RangeWarning, ScmError, ToolError
+from scm_hw.errors import (
+    CompilerError,
+    LinkError,
+    MismatchError,
+    RangeWarning,
+    ScmError,
+    ToolError,
+)
 
+# What goes wrong with good input.
+FAILURES = (CompilerError, LinkError, MismatchError, ToolError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
@@ -35,7 +44,7 @@ def _run(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
     except ScmError as error:
         print(f"error: {_one_line(str(error))}", file=sys.stderr)
-        return FAILED if isinstance(error, MismatchError | ToolError | LinkError) else BAD_INPUT
+        return FAILED if isinstance(error, FAILURES) else BAD_INPUT
     except KeyboardInterrupt as stop:
         kept = str(stop) or "nothing was written, an earlier build is untouched"
         print(f"interrupted: {kept}", file=sys.stderr)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,7 @@ class Build:
 
     folder: Path
     report: dict[str, Any]
+    design: Design = field(repr=False)
 
 
 def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -> Board:
@@ -172,7 +173,7 @@ def build(
             _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))
     clear_failure(failure)
-    return Build(target, report)
+    return Build(target, report, design)
 
 
 def _needed_tools(how: BuildOptions, board: Board, options: Options) -> Tools:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from scm_hw import boards
-from scm_hw.boards import Board
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.check import SIMULATORS, choose_tools, parse_simulators, simulate
 from scm_hw.cli_board import add_baud, add_board_commands, add_force
@@ -20,12 +19,12 @@ from scm_hw.console import Progress, show_boards, show_build, show_comparison, s
 from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
 from scm_hw.emit import INTERFACES, TOOLCHAINS
 from scm_hw.errors import OptionError
-from scm_hw.explain import explain
+from scm_hw.explain import explain, program_after
 from scm_hw.folders import write_file, write_files
 from scm_hw.ir import as_json
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.outputs import check_output, folder_of
-from scm_hw.passes import PASSES
+from scm_hw.passes import NAMES
 from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
 from scm_hw.rows import check_rows, read_csv
 from scm_hw.schedule import MODES
@@ -173,13 +172,12 @@ def _add_sim(parser: argparse.ArgumentParser) -> None:
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     _add_design(parser)
-    names = [apply.__name__ for apply in PASSES]
     parser.add_argument(
         "--after",
-        choices=["load", *dict.fromkeys(names), "lower_sums"],
-        default="lower_sums",
+        choices=NAMES,
+        default=NAMES[-1],
         metavar="PASS",
-        help=f"load, {', '.join(dict.fromkeys(names))} or lower_sums (default)",
+        help=f"{', '.join(NAMES[:-1])} or {NAMES[-1]} (default)",
     )
     parser.set_defaults(run=_show)
 
@@ -234,16 +232,15 @@ def _build(args: argparse.Namespace) -> None:
     with progress.running():
         done = build(args.model, board, _options(args), how, progress.tell)
     if args.json:
-        steps = {"passes": _steps(args, board)} if args.explain else {}
+        steps = {"passes": _steps(done.design)} if args.explain else {}
         print(json.dumps({"folder": str(done.folder), **done.report, **steps}))
     else:
         show_build(done)
         if args.explain:
-            _explain(load_design(args.model, board, _options(args)))
+            _explain(done.design)
 
 
-def _steps(args: argparse.Namespace, board: Board) -> list[dict[str, Any]]:
-    design = load_design(args.model, board, _options(args))
+def _steps(design: Design) -> list[dict[str, Any]]:
     return [] if design.fold is not None else [dataclasses.asdict(s) for s in explain(design)]
 
 
@@ -297,11 +294,7 @@ def _make_workdir(folder: Path) -> None:
 def _show(args: argparse.Namespace) -> None:
     board = choose_board(args.board, args.part, args.clock)
     design = load_design(args.model, board, _options(args))
-    program = design.program if args.after == "lower_sums" else design.meaning
-    for apply in PASSES if args.after not in ("load", "lower_sums") else ():
-        program = apply(program)
-        if apply.__name__ == args.after:
-            break
+    program = program_after(design, args.after)
     print(json.dumps(as_json(program)) if args.json else program)
 
 

@@ -266,9 +266,12 @@ def show_steps(steps: list[Step]) -> None:
     table.add_column("after")
     for column in ("operations", "LUT", "saved", "cycles"):
         table.add_column(column, justify="right")
+    table.add_column("")
     before = steps[0].luts
     for step in steps:
         saved = f"{before - step.luts:,}" if before != step.luts else ""
-        table.add_row(step.name, f"{step.operations:,}", f"{step.luts:,}", saved, str(step.cycles))
+        note = "left out" if step.left_out else ""
+        cells = (f"{step.operations:,}", f"{step.luts:,}", saved, str(step.cycles), note)
+        table.add_row(step.name, *cells)
         before = step.luts
     _console().print(table)

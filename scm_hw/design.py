@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.boards import Board
@@ -36,10 +37,11 @@ from scm_hw.load import (
     check_supported,
     choose_fixed_point,
     for_hardware,
+    integers,
     lower_model,
     parse_input_formats,
 )
-from scm_hw.passes import block_tables, optimise
+from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Stage
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
 from scm_hw.simulate import Probe
@@ -90,6 +92,7 @@ class Design:
     program: Program
     schedule: Schedule | FoldPlan
     model_digest: str = field(repr=False)
+    stages: tuple[Stage, ...] = field(repr=False)
 
     @property
     def clock_mhz(self) -> float:
@@ -217,52 +220,67 @@ def compile_model(
     fixed = choose_fixed_point(hardware, tolerance=options.tolerance, frac_bits=options.frac_bits)
     lowered = lower_model(hardware, fixed)
     verify(lowered.program)
-    program, plan = _shape(hardware, fixed, lowered, board, options)
+    stages, plan = _shape(hardware, fixed, lowered, board, options)
     return Design(
-        model, hardware, board, options, fixed, lowered.program, program, plan, model_digest
+        model,
+        hardware,
+        board,
+        options,
+        fixed,
+        lowered.program,
+        stages[-1].program,
+        plan,
+        model_digest,
+        stages,
     )
 
 
 def _shape(
     model: Model, fixed: FixedPoint, lowered: Lowered, board: Board, options: Options
-) -> tuple[Program, Schedule | FoldPlan]:
-    """Unrolled or folded: what hardware is built from, and when what happens."""
+) -> tuple[tuple[Stage, ...], Schedule | FoldPlan]:
+    """Unrolled or folded: the programs after each pass, and when what happens.
+
+    No pass has a part in a fold: it is built from the literal program.
+    """
+    literal = (Stage(LITERAL, lowered.program),)
     plan = _fold_first(model, fixed, lowered, board, options)
     if plan is not None:
-        return lowered.program, plan
-    layout = _unrolled(lowered.program, board, options)
+        return literal, plan
+    layout = _unrolled(lowered.program, board, options, _evaluation_codes(model, fixed))
     if options.fold == "auto" and foldable(model) and not within(layout.cost, board.room):
-        return lowered.program, _fastest(lowered, board, options)
-    return layout.program, layout.schedule
+        return literal, _fastest(lowered, board, options)
+    return layout.stages, layout.schedule
 
 
-def _unrolled(meaning: Program, board: Board, options: Options) -> Layout:
-    """Tables go to block RAM where that was asked for, or where the LUTs don't suffice."""
-    program = optimise(meaning)
-    if options.tables == "block":
-        return _laid_out(block_tables(program), board, options)
-    layout = _laid_out(program, board, options)
-    if options.tables == "auto" and not within(layout.cost, board.room):
-        smaller = _laid_out(block_tables(program), board, options)
-        return smaller if within(smaller.cost, board.room) else layout
-    return layout
+def _evaluation_codes(model: Model, fixed: FixedPoint) -> NDArray[np.int64] | None:
+    """Some of the evaluation rows as they enter the core, to compare outputs on."""
+    rows = model.evaluation
+    if rows is None or (model.mechanism.kind == "external" and rows.mechanism is None):
+        return None
+    some = slice(None, None, max(1, -(-len(rows) // OWN_ROWS)))
+    mechanism = None if rows.mechanism is None else rows.mechanism[some]
+    return integers(model, fixed, rows.inputs[some], mechanism)
 
 
-def usable_dsps(board: Board, options: Options) -> int:
-    """How many DSP blocks constants may be multiplied in."""
-    return 0 if options.multipliers == "lut" else int(USABLE_SHARE * board.room.dsp)
-
-
-def _laid_out(program: Program, board: Board, options: Options) -> Layout:
+def _unrolled(
+    meaning: Program, board: Board, options: Options, rows: NDArray[np.int64] | None
+) -> Layout:
+    """The passes with what clock and room make of them."""
     return lay_out(
-        program,
+        Passes(meaning, rows=rows),
         clock_mhz=options.clock_mhz or board.clock_mhz,
         grade=delay_model(board),
         mode=options.pipeline,
         latency=options.latency,
         dsps=usable_dsps(board, options),
+        tables=options.tables,
         fits=lambda cost: within(cost, board.room),
     )
+
+
+def usable_dsps(board: Board, options: Options) -> int:
+    """How many DSP blocks constants may be multiplied in."""
+    return 0 if options.multipliers == "lut" else int(USABLE_SHARE * board.room.dsp)
 
 
 def _fold_first(

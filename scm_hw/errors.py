@@ -31,6 +31,10 @@ class MismatchError(ScmError):
     """A simulation gave other integers, or other cycles, than the interpreter."""
 
 
+class CompilerError(ScmError):
+    """A pass changed what a program computes: a fault of the compiler, and nothing is built."""
+
+
 class LinkError(ScmError):
     """A board can't be reached, doesn't answer as it should, or is another one."""
 

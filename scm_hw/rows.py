@@ -14,15 +14,11 @@ from numpy.typing import NDArray
 from scm_hw.columns import outside_range
 from scm_hw.design import Design
 from scm_hw.errors import OptionError, RangeWarning
-from scm_hw.interp import interpret, trace
-from scm_hw.ir import Argmax, Program
-from scm_hw.load import Activity, Evaluation, Model, codes, evaluate, mechanism_words
-from scm_hw.load.fixed_point import FixedPoint
-from scm_hw.load.reference import mechanism_values
+from scm_hw.interp import interpret
+from scm_hw.load import Activity, Evaluation, Model, evaluate, integers
+from scm_hw.sample import corner_rows, random_rows
 from scm_hw.simulate import Vectors
 
-RANDOM_ROWS = 200
-MAX_CORNER_ROWS = 40
 # Random codes of which the closest calls of a classifier are taken.
 CLOSE_CALL_CANDIDATES = 10_000
 
@@ -57,7 +53,10 @@ def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
     if evaluation is not None:
         activity = evaluate(design.model, evaluation.inputs, evaluation.mechanism)
         parts.append(hardware_inputs(design, evaluation.inputs, evaluation.mechanism))
-    parts += [_corners(design), _random(design)]
+    parts += [
+        corner_rows(design.input_ranges),
+        random_rows(design.meaning, CLOSE_CALL_CANDIDATES),
+    ]
     inputs = np.concatenate(parts)
     return CheckRows(inputs, interpret(design.meaning, inputs), evaluation, activity)
 
@@ -67,19 +66,6 @@ def hardware_inputs(
 ) -> NDArray[np.int64]:
     """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
     return integers(design.hardware, design.fixed, raw, mechanism)
-
-
-def integers(
-    model: Model,
-    fixed: FixedPoint,
-    raw: NDArray[np.float64],
-    mechanism: NDArray[np.float64] | None,
-) -> NDArray[np.int64]:
-    """The same of a model that is not laid out yet."""
-    columns = [codes(model, raw)]
-    if fixed.word_range is not None:
-        columns.append(mechanism_words(model, fixed, mechanism_values(model, raw, mechanism)))
-    return np.concatenate(columns, axis=1)
 
 
 def pack(rows: NDArray[np.int64], widths: Iterable[int]) -> list[int]:
@@ -105,41 +91,6 @@ def unpack(words: Iterable[int], widths: list[int], signed: list[bool]) -> NDArr
             word >>= width
         rows.append(row)
     return np.array(rows, dtype=np.int64).reshape(len(rows), len(widths))
-
-
-def _corners(design: Design) -> NDArray[np.int64]:
-    """All lowest, all highest, and each input alone at either end."""
-    low = np.array([r.low for r in design.input_ranges], dtype=np.int64)
-    high = np.array([r.high for r in design.input_ranges], dtype=np.int64)
-    rows = [low, high]
-    for i in range(min(len(low), (MAX_CORNER_ROWS - 2) // 2)):
-        rows += [np.where(np.arange(len(low)) == i, high, low)]
-        rows += [np.where(np.arange(len(low)) == i, low, high)]
-    return np.stack(rows)
-
-
-def _random(design: Design) -> NDArray[np.int64]:
-    """Random codes; of a classifier half of them close calls, where a score off by one shows."""
-    rng = np.random.default_rng(0)
-    count = RANDOM_ROWS if design.model.classes is None else CLOSE_CALL_CANDIDATES
-    columns = [rng.integers(r.low, r.high, count, endpoint=True) for r in design.input_ranges]
-    rows = np.stack(columns, axis=1)
-    if design.model.classes is None:
-        return rows
-    half = RANDOM_ROWS // 2
-    # Few inputs have few rows, which the candidates hold many times over.
-    distinct = np.unique(rows, axis=0)
-    close = np.argsort(_margins(design.meaning, distinct), kind="stable")
-    chosen = np.concatenate([distinct[close[: RANDOM_ROWS - half]], rows])
-    return chosen[:RANDOM_ROWS]
-
-
-def _margins(meaning: Program, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How far the best score is ahead of the next."""
-    winner = next(op for op in meaning.ops if isinstance(op, Argmax))
-    values = trace(meaning, rows, set(winner.operands))
-    scores = np.sort(np.stack([values[ref] for ref in winner.operands], axis=1), axis=1)
-    return scores[:, -1] - scores[:, -2]
 
 
 def read_csv(model: Model, path: Path) -> Evaluation:

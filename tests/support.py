@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from scm_hw import passes
+from scm_hw.ir import Program
 from scm_hw.load import Model, lower, model_from_arrays, quantise
-from scm_hw.passes import optimise
 from scm_hw.schedule import Layout, lay_out
+from scm_hw.target import XC7, Technology
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -95,6 +97,11 @@ def exposing_hidden(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "linear": np.zeros((len(meta["features"]), nodes)),
         "intercept": np.zeros(nodes),
     }
+
+
+def optimise(program: Program, tech: Technology = XC7) -> Program:
+    """The program after the passes that always run."""
+    return passes.optimise(program, tech)
 
 
 def random_model(seed: int = 0, **options: Any) -> Model:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from scm_hw.ir import Argmax, Builder, Constant, Program, Range, Ref, Sum, ranges
 from scm_hw.load import Lowered, LoweredLayer
-from scm_hw.passes import optimise
 from scm_hw.passes.rewrite import without_dead
 
 Bits = NDArray[np.bool_]
@@ -151,7 +150,7 @@ def _mechanism(lowered: Lowered) -> Program | None:
         refs, weights = (tuple(part) for part in zip(*terms, strict=True)) if terms else ((), ())
         addends.append(build.add(Sum(refs, weights, name=name) if refs else Constant(0, name=name)))
     program = build.program(lowered.program.inputs, tuple(addends))
-    return optimise(without_dead(program))
+    return without_dead(program)
 
 
 def _folded_layers(lowered: Lowered) -> list[FoldedLayer]:

@@ -22,6 +22,7 @@ from functools import cached_property, lru_cache
 from scm_hw.errors import OptionError
 from scm_hw.fold.machine import Machine, coefficient_bits
 from scm_hw.fold.trees import AdderTree, counting_tree, selecting_tree
+from scm_hw.passes import Passes
 from scm_hw.schedule import Layout, lay_out
 from scm_hw.schedule.schedule import USABLE, fastest_clock_mhz
 from scm_hw.target import TECHNOLOGIES, Technology, addition
@@ -259,7 +260,7 @@ class FoldPlan:
 def _mechanism_layout(machine: Machine, period_ns: float, grade: str) -> Layout | None:
     if machine.mechanism is None:
         return None
-    return lay_out(machine.mechanism, clock_mhz=1000.0 / period_ns, grade=grade)
+    return lay_out(Passes(machine.mechanism), clock_mhz=1000.0 / period_ns, grade=grade)
 
 
 def parse_fold(text: str, layers: int) -> tuple[Fold, ...]:

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from scm_hw.errors import OptionError, UnsupportedModelError
 from scm_hw.load.model import Floats, Model
-from scm_hw.load.reference import Activity, classes_of, codes, evaluate, held_codes
+from scm_hw.load.reference import (
+    Activity,
+    classes_of,
+    codes,
+    evaluate,
+    held_codes,
+    mechanism_values,
+)
 from scm_hw.load.rounding import JointRounding, Rounded, bit_values, nearest
 from scm_hw.load.table import cells_and_positions, corners, fraction_bits
 
@@ -210,6 +217,16 @@ def mechanism_words(model: Model, fixed: FixedPoint, values: Floats) -> Integers
     assert fixed.word_range is not None
     words = np.rint(values * 2.0**fixed.frac_bits)
     return np.clip(words, fixed.word_range[0], fixed.word_range[1]).astype(np.int64)
+
+
+def integers(
+    model: Model, fixed: FixedPoint, raw: Floats, mechanism: Floats | None = None
+) -> Integers:
+    """Raw rows as the integers that enter a core; `mechanism` is P0 where it is external."""
+    columns = [codes(model, raw)]
+    if fixed.word_range is not None:
+        columns.append(mechanism_words(model, fixed, mechanism_values(model, raw, mechanism)))
+    return np.concatenate(columns, axis=1)
 
 
 def fixed_output(model: Model, fixed: FixedPoint, activity: Activity, code: Integers) -> Integers:

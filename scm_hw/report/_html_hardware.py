@@ -27,7 +27,8 @@ from scm_hw.report._html_elements import (
 )
 from scm_hw.report._html_fold import fold_section
 from scm_hw.report._stages import Stage, stages
-from scm_hw.rows import RANDOM_ROWS, CheckRows
+from scm_hw.rows import CheckRows
+from scm_hw.sample import RANDOM_ROWS
 
 STAGE_HEIGHT = 104
 RANK_HEIGHT = 44

@@ -16,7 +16,8 @@ from scm_hw.ir import Range
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
 from scm_hw.report.synthesis import Resources
-from scm_hw.rows import RANDOM_ROWS, CheckRows
+from scm_hw.rows import CheckRows
+from scm_hw.sample import RANDOM_ROWS
 from scm_hw.simulate import NETLIST, SimResult
 
 FORMAT = "scm-report"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from scm_hw.errors import OptionError
-from scm_hw.ir import Product, Program, verify
-from scm_hw.passes import lower_sums, share_sums
+from scm_hw.ir import Product, Program
+from scm_hw.passes import BY_CHOICE, Choices, Passes, Stage
 from scm_hw.schedule.costs import Cost, estimate
 from scm_hw.schedule.schedule import Schedule, schedule
 from scm_hw.target import TECHNOLOGIES
@@ -28,11 +28,15 @@ Fits = Callable[[Cost], bool]
 
 @dataclass(frozen=True)
 class Layout:
-    """One way to lay the program out."""
+    """One way to lay the program out: `stages` are the programs after each pass, to the last."""
 
-    program: Program
+    stages: tuple[Stage, ...] = field(repr=False)
     schedule: Schedule
     cost: Cost
+
+    @property
+    def program(self) -> Program:
+        return self.stages[-1].program
 
     @property
     def luts(self) -> int:
@@ -40,7 +44,7 @@ class Layout:
 
 
 def lay_out(
-    program: Program,
+    source: Program | Passes,
     *,
     clock_mhz: float,
     grade: str = "1",
@@ -48,83 +52,102 @@ def lay_out(
     latency: int | None = None,
     dsps: int = 0,
     share: bool = True,
+    tables: str = "lut",
     fits: Fits = lambda cost: True,
 ) -> Layout:
-    """Lower the sums of a program and give every operation its cycle.
+    """Run the passes with several choices, give every operation its cycle, and keep the best.
+
+    A program is taken as optimised: only the passes that are chosen are left to run.
 
     `min-latency` takes the fewest cycles; `balanced` the smallest product of LUTs and cycles, those
     outside of the core included;
     `max-clock` keeps every stage as short as one operation. With `latency`, the smallest layout
     that takes no more cycles than that. Constants are multiplied in up to `dsps` DSP blocks where
     that makes the layout better, and so are nodes laid out with sub-sums in common (`share`).
-    What fits comes before what is better otherwise.
+    Levels are looked up in LUTs (`tables="lut"`), in block RAM (`"block"`), or in block RAM where
+    the LUTs don't suffice and that helps (`"auto"`). What fits comes before what is better
+    otherwise.
     """
     if mode not in MODES:
         raise OptionError(f"pipeline must be one of {', '.join(MODES)}, not {mode!r}")
-    forms = [program]
-    if share and (shared := share_sums(program)) != program:
-        forms.append(shared)
-    found = [y for form in forms for y in _forms(form, clock_mhz, grade, mode, dsps, fits)]
-    found = [layout for layout in found if fits(layout.cost)] or found
-    if latency is not None:
-        return _within(found, latency, clock_mhz)
-    if mode == "min-latency":
-        return min(found, key=lambda layout: (layout.schedule.latency, layout.luts))
-    return min(found, key=lambda layout: layout.luts * (layout.schedule.latency + OUTSIDE))
+    passes = source if isinstance(source, Passes) else Passes(source, BY_CHOICE)
+    search = _Search(passes, clock_mhz, grade, mode, latency, dsps, share, fits)
+    layout = search.best(block_tables=tables == "block")
+    if tables == "auto" and not fits(layout.cost):
+        smaller = search.best(block_tables=True)
+        return smaller if fits(smaller.cost) else layout
+    return layout
 
 
-def _forms(
-    program: Program, clock_mhz: float, grade: str, mode: str, dsps: int, fits: Fits
-) -> list[Layout]:
-    """Layouts in LUTs alone, and with multipliers where there are any to use."""
-    shortest = mode == "max-clock"
-    found = _layouts(program, clock_mhz, grade, shortest, fits)
-    if dsps and _has_multiplications(program, grade):
-        # Multipliers may be too slow for the clock; LUTs have been tried by then.
-        with suppress(OptionError):
-            multiplied = _layouts(program, clock_mhz, grade, shortest, fits, multipliers=True)
-            found += [layout for layout in multiplied if layout.cost.dsp <= dsps]
-    return found
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The layouts of one program under all choices that are worth a try."""
 
+    passes: Passes
+    clock_mhz: float
+    grade: str
+    mode: str
+    latency: int | None
+    dsps: int
+    share: bool
+    fits: Fits
 
-def _has_multiplications(program: Program, grade: str) -> bool:
-    """Whether a sum has a term that a DSP block could multiply."""
-    multiplied = lower_sums(program, multipliers=True, tech=TECHNOLOGIES[grade])
-    return _products(multiplied) > _products(program)
+    def best(self, *, block_tables: bool) -> Layout:
+        start = Choices(TECHNOLOGIES[self.grade], block_tables=block_tables)
+        forms = [start]
+        if self.share and self._has_something_to_share(start):
+            forms.append(replace(start, share_bits=True))
+        found = [layout for form in forms for layout in self._forms(form)]
+        found = [layout for layout in found if self.fits(layout.cost)] or found
+        if self.latency is not None:
+            return _within(found, self.latency, self.clock_mhz)
+        if self.mode == "min-latency":
+            return min(found, key=lambda layout: (layout.schedule.latency, layout.luts))
+        return min(found, key=lambda layout: layout.luts * (layout.schedule.latency + OUTSIDE))
+
+    def _has_something_to_share(self, choices: Choices) -> bool:
+        stages = self.passes.run(replace(choices, share_bits=True), until="share_bits")
+        return stages[-1].program != stages[-2].program
+
+    def _forms(self, choices: Choices) -> list[Layout]:
+        """Layouts in LUTs alone, and with multipliers where there are any to use."""
+        found = self._layouts(choices)
+        multiplying = replace(choices, multipliers=True)
+        if self.dsps and self._has_multiplications(multiplying):
+            # Multipliers may be too slow for the clock; LUTs have been tried by then.
+            with suppress(OptionError):
+                multiplied = self._layouts(multiplying)
+                found += [layout for layout in multiplied if layout.cost.dsp <= self.dsps]
+        return found
+
+    def _has_multiplications(self, choices: Choices) -> bool:
+        """Whether a sum has a term that a DSP block could multiply."""
+        stages = self.passes.run(choices)
+        return _products(stages[-1].program) > _products(stages[-2].program)
+
+    def _layouts(self, choices: Choices) -> list[Layout]:
+        """Layouts from the smallest on, as far as there are LUTs for them, and one at least."""
+        found: dict[Program, Layout] = {}
+        for rate, totals in product(LUTS_PER_NS, (None, HASTE)):
+            stages = self.passes.run(replace(choices, luts_per_ns=rate, totals_per_ns=totals))
+            lowered = stages[-1].program
+            if lowered in found:
+                continue
+            plan = schedule(
+                lowered,
+                clock_mhz=self.clock_mhz,
+                grade=self.grade,
+                shortest_stages=self.mode == "max-clock",
+            )
+            found[lowered] = Layout(stages, plan, estimate(lowered, plan))
+            # Haste costs LUTs and nothing else; with those of the outputs alone it costs few.
+            if totals is None and not self.fits(Cost(lut=found[lowered].cost.lut)):
+                break
+        return list(found.values())
 
 
 def _products(program: Program) -> int:
     return sum(isinstance(op, Product) for op in program.ops)
-
-
-def _layouts(
-    program: Program,
-    clock_mhz: float,
-    grade: str,
-    shortest_stages: bool,
-    fits: Fits,
-    *,
-    multipliers: bool = False,
-) -> list[Layout]:
-    """Layouts from the smallest on, as far as there are LUTs for them, and one at least."""
-    found: dict[Program, Layout] = {}
-    for rate, totals in product(LUTS_PER_NS, (None, HASTE)):
-        lowered = lower_sums(
-            program,
-            rate,
-            totals_per_ns=totals,
-            multipliers=multipliers,
-            tech=TECHNOLOGIES[grade],
-        )
-        if lowered in found:
-            continue
-        verify(lowered)
-        plan = schedule(lowered, clock_mhz=clock_mhz, grade=grade, shortest_stages=shortest_stages)
-        found[lowered] = Layout(lowered, plan, estimate(lowered, plan))
-        # Haste costs LUTs and nothing else; with those of the outputs alone it costs few.
-        if totals is None and not fits(Cost(lut=found[lowered].cost.lut)):
-            break
-    return list(found.values())
 
 
 def _within(found: list[Layout], latency: int, clock_mhz: float) -> Layout:

@@ -12,6 +12,7 @@ from scm_hw.interp import interpret
 from scm_hw.ir import (
     Argmax,
     AtLeast,
+    Builder,
     Concat,
     Constant,
     Exceeds,
@@ -112,6 +113,36 @@ def random_program(random: Random, size: int = 14, *, like_a_model: bool = False
         add(_random_op(random, known, kept))
     outputs = tuple(random.randrange(len(ops)) for _ in range(random.randint(1, 3)))
     return Program(tuple(ops), inputs, (len(ops) - 1, *outputs))
+
+
+def random_sums(random: Random) -> Program:
+    """Sums as passes meet them, and worse: of several tables of one level, of repeated operands, of
+    terms that other sums have too; some compared, others outputs."""
+    build = Builder()
+    codes = tuple(build.add(Input(i, 0, 31, name=f"i{i}")) for i in range(random.randint(2, 4)))
+    levels = [build.add(Field(code, 5 - (n := random.randint(2, 5)), n)) for code in codes]
+    bits = [build.add(AtLeast(code, random.randint(1, 31))) for code in codes for _ in range(5)]
+    shared = [_random_table(build, random, levels) for _ in range(3)]
+    sums = []
+    for _ in range(random.randint(6, 9)):
+        # Two levels that most of the sums read, each in several tables.
+        own = [_random_table(build, random, [level]) for level in random.choices(levels[:2], k=5)]
+        own = own[: random.randint(3, 5)]
+        common = random.choices([*bits, *shared, *codes], k=random.randint(1, 14))
+        terms = tuple([*own, *common])
+        weights = tuple(random.choice([1, 1, 1, -1, -1, 2, -3, 5]) for _ in terms)
+        if random.random() < 0.5:
+            weights = tuple(random.choice([1, -1]) for _ in terms)
+        sums.append(build.add(Sum(terms, weights, random.randint(-9, 9))))
+    nodes = [build.add(AtLeast(total, random.randint(-20, 40))) for total in sums[: len(sums) // 2]]
+    weights = tuple(random.choice([-7, -1, 1, 3, 8]) for _ in [*nodes, *shared])
+    last = build.add(Sum((*nodes, *shared), weights, random.randint(-5, 5), name="output.y"))
+    return build.program(codes, (last, *sums[len(sums) // 2 :]))
+
+
+def _random_table(build: Builder, random: Random, levels: list[Ref]) -> Ref:
+    contents = tuple(random.randint(-6, 9) for _ in range(32))
+    return build.add(Table(random.choice(levels), contents))
 
 
 def _random_op(random: Random, known: list[Range], fixed: list[Ref]) -> Op:

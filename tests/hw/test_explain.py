@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scm_hw import boards
 from scm_hw.__main__ import main
-from scm_hw.passes import PASSES
+from scm_hw.build import load_design
+from scm_hw.design import Design, Options, compile_model
+from scm_hw.passes import NAMES
 from tests.hw.commands import small_model
 
 QUICK = ("--no-sim", "--no-synth", "-q", "--out", "out")
@@ -34,21 +38,50 @@ def test_tables_in_block_ram_are_a_step_of_their_own(capsys: pytest.CaptureFixtu
     small_model(Path("m.npz"), layers=(9,), features=4, bits=31, input_bits=8)
     assert main(["build", "m.npz", *QUICK, "--tables", "block", "--explain", "--json"]) == 0
     steps = json.loads(capsys.readouterr().out)["passes"]
-    names = ["load", *(apply.__name__ for apply in PASSES), "block_tables"]
-    assert [step["name"] for step in steps] == names
-    assert steps[-1]["luts"] < steps[-2]["luts"]
+    assert [step["name"] for step in steps] == list(NAMES)
+    luts = {step["name"]: step["luts"] for step in steps}
+    assert luts["block_tables"] < luts["lower_argmax"]
+    left_out = [step["name"] for step in steps if step["left_out"]]
+    assert "block_tables" not in left_out and "share_bits" in left_out
 
 
-@pytest.mark.parametrize("last", [PASSES[0].__name__, PASSES[2].__name__])
-def test_the_program_after_any_pass(last: str, capsys: pytest.CaptureFixture[str]) -> None:
+def shown_after(name: str, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    assert main(["show", "m.npz", "--after", name, "--json", *options]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("fold", ["auto", "2x2"])
+def test_the_program_after_any_pass(fold: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fold has no part in the passes, but they can be shown all the same."""
     small_model(Path("m.npz"))
-    assert main(["show", "m.npz", "--after", last, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert main(["show", "m.npz", "--after", "load", "--json"]) == 0
-    loaded = json.loads(capsys.readouterr().out)
-    kinds = [{op["op"] for op in program["ops"]} for program in (shown, loaded)]
-    assert "Table" not in kinds[1]
-    assert ("Table" in kinds[0]) == (last != PASSES[0].__name__)
+    kinds = {
+        name: {op["op"] for op in shown_after(name, capsys, "--fold", fold)["ops"]}
+        for name in NAMES[:-1]
+    }
+    assert "Table" not in kinds["load"] | kinds["simplify"] and "Table" in kinds["level_tables"]
+
+
+def test_the_last_pass_makes_the_design(capsys: pytest.CaptureFixture[str]) -> None:
+    small_model(Path("m.npz"))
+    design = load_design(Path("m.npz"), boards.get("arty-a7"), Options())
+    assert main(["show", "m.npz", "--after", "lower_sums"]) == 0
+    assert capsys.readouterr().out == f"{design.program}\n"
+
+
+def test_a_build_that_explains_compiles_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_model(Path("m.npz"))
+    compiled = []
+
+    def counting(*args: Any, **options: Any) -> Design:
+        compiled.append(args)
+        return compile_model(*args, **options)
+
+    monkeypatch.setattr("scm_hw.build.compile_model", counting)
+    assert main(["build", "m.npz", *QUICK, "--explain"]) == 0
+    assert len(compiled) == 1
+    assert "passes, with what" in capsys.readouterr().out
 
 
 def test_a_simulation_without_waves_names_none(capsys: pytest.CaptureFixture[str]) -> None:

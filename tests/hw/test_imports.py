@@ -32,6 +32,7 @@ STAGES = (
     "ir",
     "load",
     "interp",
+    "sample",
     "target",
     "passes",
     "schedule",

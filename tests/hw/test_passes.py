@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -19,11 +17,12 @@ from hypothesis import strategies as st
 
 from scm_hw import ir, passes
 from scm_hw.interp import interpret
-from scm_hw.ir import Argmax, AtLeast, BrokenProgram, Exceeds, Program, Sum, verify
+from scm_hw.ir import Argmax, AtLeast, Exceeds, Program, Sum, verify
 from scm_hw.load import lower, quantise
-from scm_hw.passes import PASSES, lower_sums, optimise, share_sums
+from scm_hw.passes import ALWAYS, PASSES, Choices, lower_sums
+from scm_hw.target import XC7
 from tests.hw.programs import random_program, rows_for
-from tests.support import random_model
+from tests.support import optimise, random_model
 
 ENCODERS = ("thermometer", "binary", "gray", "none")
 MECHANISMS = ("none", "external", "polynomial", "table")
@@ -44,9 +43,12 @@ def model_program(seed: int = 0, frac_bits: int = 9, **options: Any) -> Program:
 
 def stages(program: Program) -> Iterator[tuple[str, Program, Program]]:
     """Each pass by name, with what it was given and what it made of it."""
-    for apply in (*PASSES, share_sums, lower_sums):
-        after = apply(program)
-        yield apply.__name__, program, after
+    choices = Choices(XC7, block_tables=True, share_bits=True)
+    for one in PASSES:
+        options = one.options(choices)
+        assert options is not None
+        after = one.function(program, **options)
+        yield one.name, program, after
         program = after
 
 
@@ -128,11 +130,11 @@ def test_readouts_of_zero_and_powers_of_two() -> None:
     check_every_stage(lower(model, quantise(model, 8)))
 
 
-def test_optimise_runs_all_passes_in_order() -> None:
+def test_optimise_runs_the_passes_without_a_choice_in_order() -> None:
     program = model_program(task="classification", outputs=3)
     expected = program
-    for apply in PASSES:
-        expected = apply(expected)
+    for one in ALWAYS:
+        expected = one.function(expected, **(one.options(Choices(XC7)) or {}))
     assert optimise(program) == expected
 
 
@@ -140,20 +142,6 @@ def test_optimise_is_deterministic() -> None:
     for encoder, mechanism in product(ENCODERS, MECHANISMS):
         program = model_program(encoder=encoder, mechanism=mechanism)
         assert optimise(program) == optimise(program)
-
-
-def test_optimise_verifies_after_each_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pass that breaks a rule is caught, even if a later one would hide it."""
-
-    def broken(program: Program) -> Program:
-        return Program(program.ops, program.inputs, (len(program.ops),))
-
-    def healed(program: Program) -> Program:
-        return Program(program.ops, program.inputs, (0,))
-
-    monkeypatch.setattr("scm_hw.passes.PASSES", (broken, healed))
-    with pytest.raises(BrokenProgram, match=r"^outputs must be references of the program"):
-        optimise(model_program())
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -190,22 +178,10 @@ def test_ports_that_nobody_reads_stay() -> None:
 # Prose
 
 
-def pass_names() -> list[str]:
-    """The files of `scm_hw.passes` with a function of their name that needs only a program."""
-    found = []
-    for module in pkgutil.iter_modules(passes.__path__):
-        function = getattr(importlib.import_module(f"scm_hw.passes.{module.name}"), module.name, 0)
-        if callable(function):
-            required = [
-                p for p in inspect.signature(function).parameters.values() if p.default is p.empty
-            ]
-            found += [module.name] * (len(required) == 1)
-    return found
-
-
 def test_every_pass_is_in_the_table_of_program_md() -> None:
     text = (Path(ir.__file__).parent / "program.md").read_text()
     table = re.findall(r"^\| `(\w+)`", text.split("## The passes, in order")[1], re.MULTILINE)
-    names = pass_names()
-    assert {apply.__name__ for apply in PASSES} | {"lower_sums", "share_bits"} <= set(names)
-    assert set(table) == set(names)
+    assert table == [one.name for one in PASSES]
+    # A file for each, called like its function; nothing but what they share is beside them.
+    functions = {one.function.__name__ for one in PASSES}
+    assert functions <= {module.name for module in pkgutil.iter_modules(passes.__path__)}

@@ -28,7 +28,6 @@ from scm_hw.load import (
     model_from_arrays,
     quantise,
 )
-from scm_hw.passes import optimise
 from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import MODES, lay_out
@@ -43,7 +42,7 @@ from tests.hw.random_models import (
     odd_arrays,
     unfit_arrays,
 )
-from tests.support import exposing_hidden
+from tests.support import exposing_hidden, optimise
 
 # A number that overflows on the way is none that hardware was asked for.
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

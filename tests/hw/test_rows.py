@@ -18,14 +18,12 @@ from scm_hw.errors import OptionError, RangeWarning
 from scm_hw.interp import interpret
 from scm_hw.load import Model
 from scm_hw.rows import (
-    MAX_CORNER_ROWS,
-    RANDOM_ROWS,
-    _margins,
     check_rows,
     pack,
     read_csv,
     unpack,
 )
+from scm_hw.sample import MAX_CORNER_ROWS, RANDOM_ROWS, _margins
 from tests.hw import oracle
 from tests.hw.commands import SMALL, write_csv
 from tests.support import model_arrays, random_model

@@ -13,12 +13,12 @@ from scm_hw.errors import OptionError
 from scm_hw.interp import interpret
 from scm_hw.ir import Builder, Constant, Input, Product, Program, operands, ranges, verify
 from scm_hw.load import lower, quantise
-from scm_hw.passes import lower_sums, optimise
+from scm_hw.passes import lower_sums
 from scm_hw.schedule import MODES, Schedule, lay_out, schedule
 from scm_hw.schedule.schedule import USABLE
 from scm_hw.target import REGISTER, SETUP, delay, free_ops
 from tests.hw.programs import rows_for
-from tests.support import random_model
+from tests.support import optimise, random_model
 
 CLOCKS = (25.0, 60.0, 100.0, 130.0)
 
