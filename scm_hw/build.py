@@ -36,6 +36,7 @@ from scm_hw.emit import (
     formats_files,
     interface_files,
     out_of_context_files,
+    register_files,
     synthesis_family,
     testbench_files,
     toolchain_of,
@@ -310,7 +311,9 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     plan = design.schedule
     files = {f"{CORE}.v": design.verilog}
     files |= testbench_files(vectors, plan.latency, plan.initiation_interval)
-    files |= formats_files(describe(design, name), design.digest, plan.latency)
+    fields = describe(design, name)
+    files |= formats_files(fields, design.digest, plan.latency)
+    files |= register_files(design.options.interface, fields, design.digest)
     files |= interface_files(design.options.interface, design.ports, design.digest, design.board)
     board, tools = design.board, design.options.toolchain
     if board.platform is None:

@@ -191,6 +191,7 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
         ("the core", "scm_core.v"),
         ("the core behind AXI4-Stream", "scm_axis.v"),
         ("the core behind AXI4-Lite", "scm_axil.v"),
+        ("its registers, for software in C", "scm_regs.h"),
         ("vivado -mode batch -source package_ip.tcl", "package_ip.tcl"),
         ("the board top, around the core", "scm_top.v"),
         ("the bitstream", "scm_top.bit"),

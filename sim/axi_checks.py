@@ -176,14 +176,16 @@ class Registers:
         ):
             channel.set_pause_generator(pauses(random, 1 - running))
 
-    async def read(self, address: int, resp: AxiResp = AxiResp.OKAY) -> int:
+    async def read(self, address: int) -> int:
         answer = await with_timeout(self.master.read(address, 4), patience(self.ports), "ns")
-        self.expect(f"response to a read of {address:#x}", int(answer.resp), int(resp))
+        self.expect(f"response to a read of {address:#x}", answer.resp, AxiResp.OKAY)
         return int.from_bytes(answer.data, "little")
 
-    async def write(self, address: int, data: bytes, resp: AxiResp = AxiResp.OKAY) -> None:
+    async def write(self, address: int, data: bytes | int) -> None:
+        if isinstance(data, int):
+            data = data.to_bytes(4, "little")
         answer = await with_timeout(self.master.write(address, data), patience(self.ports), "ns")
-        self.expect(f"response to a write of {address:#x}", int(answer.resp), int(resp))
+        self.expect(f"response to a write of {address:#x}", answer.resp, AxiResp.OKAY)
 
     def expect(self, what: str, got: object, wanted: object) -> None:
         if got != wanted:
@@ -198,14 +200,94 @@ class Registers:
         digest = b"".join(word.to_bytes(4, "little") for word in words)
         self.expect("digest", digest.hex(), self.ports["digest"])
 
-    async def refusals(self) -> None:
-        """Addresses that hold nothing, or hold what can't be written or read."""
-        for address in (0x40, 0xFFFC, at.OUTPUT_BASE + 8 * len(self.ports["out_widths"])):
-            await self.read(address, AxiResp.SLVERR)
-            await self.write(address, bytes(4), AxiResp.SLVERR)
-        await self.write(at.STATUS, bytes(4), AxiResp.SLVERR)
-        await self.write(at.OUTPUT_BASE, bytes(4), AxiResp.SLVERR)
-        await self.read(at.INPUT_BASE, AxiResp.SLVERR)
+    async def errors(self) -> None:
+        """What can't be done sets a bit, which stays until 1 is written to it, and nothing else."""
+        outputs = at.OUTPUT_BASE + at.FIELD_BYTES * len(self.ports["out_widths"])
+        for address in (0x40, 0xFFFC, outputs):
+            self.expect(f"register {address:#x}", await self.read(address), 0)
+            await self.sticky(at.NO_REGISTER)
+            await self.write(address, 1)
+            await self.sticky(at.NO_REGISTER)
+        for address in (at.ID, at.CYCLES, at.OUTPUT_BASE, at.OUTPUT_BASE + 4):
+            before = await self.read(address)
+            await self.write(address, ~before & 0xFFFFFFFF)
+            self.expect(f"register {address:#x}", await self.read(address), before)
+            await self.sticky(at.READ_ONLY)
+
+    async def sticky(self, bits: int) -> None:
+        """STATUS has these bits alone, and only a 1 in their byte clears them."""
+        self.expect("status", await self.read(at.STATUS), bits)
+        await self.write(at.STATUS, 0)
+        await self.write(at.STATUS + 1, b"\xff")
+        self.expect("status after writes elsewhere", await self.read(at.STATUS), bits)
+        await self.write(at.STATUS, bits)
+        self.expect("status after it is cleared", await self.read(at.STATUS), 0)
+
+    async def inputs(self) -> None:
+        """Inputs read back what their bits hold; above them is zero, and writes there are lost."""
+        for i, width in enumerate(self.ports["in_widths"]):
+            base = at.INPUT_BASE + at.FIELD_BYTES * i
+            value = self.random.getrandbits(64)
+            await self.write(base, value.to_bytes(8, "little"))
+            held = value & ((1 << width) - 1)
+            found = await self.read(base) | await self.read(base + 4) << 32
+            self.expect(f"input {i}", found, held)
+            byte = self.random.randrange(-(-width // 8))
+            await self.write(base + byte, b"\x5a")
+            held = ((held & ~(0xFF << 8 * byte)) | 0x5A << 8 * byte) & ((1 << width) - 1)
+            found = await self.read(base) | await self.read(base + 4) << 32
+            self.expect(f"input {i} after a write of byte {byte}", found, held)
+        self.expect("status", await self.read(at.STATUS), 0)
+
+    async def interrupts(self, word: int, expected: int) -> None:
+        """Raised by a result where it is enabled, until it is cleared."""
+        self.expect("control", await self.read(at.CONTROL), 0)
+        await self.predict(word, expected)
+        self.expect("interrupt while disabled", int(self.dut.irq.value), 0)
+        # A write to other bytes of CONTROL neither enables it nor starts a sample.
+        await self.write(at.CONTROL + 1, b"\xff")
+        self.expect("control", await self.read(at.CONTROL), 0)
+        await self.write(at.CONTROL, at.INTERRUPT_ENABLE)
+        self.expect("control", await self.read(at.CONTROL), at.INTERRUPT_ENABLE)
+        self.expect("interrupt", int(self.dut.irq.value), 1)
+        await self.write(at.STATUS, at.INTERRUPT)
+        self.expect("interrupt after it is cleared", int(self.dut.irq.value), 0)
+        await self.write(at.CONTROL, at.START | at.INTERRUPT_ENABLE)
+        while (status := await self.read(at.STATUS)) & at.BUSY:
+            pass
+        self.expect("status", status, at.DONE | at.INTERRUPT)
+        self.expect("interrupt", int(self.dut.irq.value), 1)
+        await self.write(at.CONTROL, 0)
+        self.expect("interrupt after it is disabled", int(self.dut.irq.value), 0)
+        await self.write(at.STATUS, at.INTERRUPT)
+
+    async def overlaps(self, word: int, expected: int, sure: bool) -> None:
+        """START and an input right after START: done, or ignored and reported.
+
+        At full speed they come while the sample is under way (`sure`).
+        """
+        await self.load(word)
+        before = await self.read(at.SAMPLES)
+        start = at.START.to_bytes(4, "little")
+        writes = [(at.CONTROL, start), (at.CONTROL, start), (at.INPUT_BASE, bytes(1))]
+        events = [self.master.init_write(place, data) for place, data in writes]
+        for event in events:
+            await with_timeout(event.wait(), patience(self.ports), "ns")
+            self.expect("response", event.data.resp, AxiResp.OKAY)
+        while (status := await self.read(at.STATUS)) & at.BUSY:
+            pass
+        ignored = bool(status & at.START_WHILE_BUSY)
+        started = (await self.read(at.SAMPLES)) - before
+        self.expect("samples of two starts", started, 2 - ignored)
+        if sure:
+            self.expect("START while busy is reported", ignored, True)
+        if status & at.INPUT_WHILE_BUSY:
+            wanted = fields(expected, self.ports["out_widths"], self.ports["out_signed"])
+            self.expect(f"result of {word:#x}", await self.result(), wanted)
+            low = fields(word, self.ports["in_widths"], [False] * len(self.ports["in_widths"]))[0]
+            self.expect("input", await self.read(at.INPUT_BASE), low & 0xFFFFFFFF)
+        await self.write(at.STATUS, status)
+        self.expect("status", await self.read(at.STATUS), at.DONE)
 
     async def load(self, word: int) -> None:
         """A sample's fields, in random order, byte by byte or in words."""
@@ -233,7 +315,7 @@ class Registers:
 
     async def predict(self, word: int, expected: int) -> None:
         await self.load(word)
-        await self.write(at.CONTROL, at.START.to_bytes(4, "little"))
+        await self.write(at.CONTROL, at.START)
         while not (await self.read(at.STATUS)) & at.DONE:
             pass
         wanted = fields(expected, self.ports["out_widths"], self.ports["out_signed"])
@@ -247,17 +329,19 @@ async def play_lite(dut: Any, running: float, name: str) -> list[str]:
     bus = Registers(dut, ports, random, running)
     await start(dut)
     await bus.identity()
-    await bus.refusals()
     bus.expect("status", await bus.read(at.STATUS), 0)
+    await bus.errors()
+    await bus.inputs()
     for word, expected in zip(vectors.inputs, vectors.outputs, strict=True):
         await bus.predict(word, expected)
     bus.expect("samples", await bus.read(at.SAMPLES), len(vectors))
     # CONTROL without START begins nothing, and reset forgets the result.
-    await bus.write(at.CONTROL, bytes(4))
-    bus.expect("status", await bus.read(at.STATUS), at.DONE)
+    await bus.write(at.CONTROL, 0)
+    bus.expect("status", await bus.read(at.STATUS), at.DONE | at.INTERRUPT)
     await reset(dut)
     bus.expect("status", await bus.read(at.STATUS), 0)
-    await bus.predict(vectors.inputs[0], vectors.outputs[0])
+    await bus.interrupts(vectors.inputs[0], vectors.outputs[0])
+    await bus.overlaps(vectors.inputs[0], vectors.outputs[0], running == 1.0)
     record(name, len(vectors), bus.failures)
     return bus.failures
 

@@ -96,8 +96,8 @@ def _header(facts: dict[str, Any], inputs: Sequence[Field], outputs: Sequence[Fi
 
 def _row(field: Field) -> str:
     values = (
-        _c_string(field.name),
-        _c_string(field.kind),
+        c_string(field.name),
+        c_string(field.kind),
         *map(str, (field.offset, field.bits, int(field.signed), field.fraction)),
         repr(field.low),
         repr(field.high),
@@ -105,7 +105,7 @@ def _row(field: Field) -> str:
     return f"    {{{', '.join(values)}}}"
 
 
-def _c_string(text: str) -> str:
+def c_string(text: str) -> str:
     """A C string of its UTF-8 bytes, whatever they are."""
     plain = [
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"

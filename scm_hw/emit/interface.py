@@ -41,6 +41,8 @@ def interface_files(interface: str, ports: CorePorts, digest: str, board: Board)
             name=name,
             display=_TITLES[interface],
             buses=" ".join(_BUSES[interface]),
+            families=" ".join(f"{family} Production" for family in _FAMILIES),
+            interrupt=_INTERRUPT if interface == "axil" else "",
             digest=digest[:16],
         ),
     }
@@ -69,7 +71,15 @@ _TITLES = {
 }
 _BUSES: dict[str, Sequence[str]] = {"axis": ("s_axis", "m_axis"), "axil": ("s_axi",)}
 
-# Vivado finds the bus interfaces by the names of their ports.
+# Those with the 7 series' cells, by Vivado's names.
+_FAMILIES = ("spartan7", "artix7", "kintex7", "virtex7", "zynq")
+# Vivado does not know an interrupt by its name; `$` is as it is.
+_INTERRUPT = """\
+set irq [ipx::infer_bus_interface irq xilinx.com:signal:interrupt_rtl:1.0 $core]
+set_property value LEVEL_HIGH [ipx::add_bus_parameter SENSITIVITY $irq]
+"""
+
+# Vivado finds the other bus interfaces, and the memory map, by the names of their ports.
 _PACKAGE = Template("""\
 # The core as IP for the block designer: vivado -mode batch -source package_ip.tcl
 # Then add the folder ip/ to the IP repositories of a project.
@@ -86,10 +96,12 @@ set_property name $name $$core
 set_property display_name {$display} $$core
 set_property description {scm-hw design $digest} $$core
 set_property version 1.0 $$core
+set_property supported_families {$families} $$core
 foreach bus {$buses} {
   ipx::associate_bus_interfaces -busif $$bus -clock aclk $$core
 }
-ipx::update_checksums $$core
+ipx::associate_bus_interfaces -clock aclk -reset aresetn $$core
+${interrupt}ipx::update_checksums $$core
 ipx::check_integrity $$core
 ipx::save_core $$core
 close_project

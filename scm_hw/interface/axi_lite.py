@@ -1,10 +1,20 @@
-"""An AXI4-Lite front: the core as registers of a processor's memory map."""
+"""The core behind AXI4-Lite, as registers in a processor's memory map."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, ResetSignal, Signal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib.wiring import Component, In, Out
 
 from scm_hw.errors import OptionError
@@ -16,11 +26,13 @@ WORD = 32
 class AxiLiteCore(Component):
     """A core behind the registers of `registers.py`, one sample at a time.
 
-    The fields of a sample are written, then START to CONTROL; when STATUS shows DONE, the fields of
-    the result can be read, and CYCLES is what the core took. What can't be done (an address that
-    holds nothing, a field or START while a sample is under way) is answered with SLVERR and changes
-    nothing. The two lowest address bits don't count: strobes choose bytes. No output depends on an
-    input within a cycle.
+    Software writes the fields of a sample, then START to CONTROL; when STATUS shows DONE, or at the
+    interrupt, it reads the fields of the result, and CYCLES is what the core took. Every access is
+    answered with OKAY, since an error response aborts the processor on many systems: what can't be
+    done (an access to an unused address, a write to a read-only register, an input or START while a
+    sample is under way) changes nothing and sets a bit in STATUS, which stays until 1 is written to
+    it. A bit that is set and cleared in the same cycle is set. The two lowest address bits are
+    ignored; strobes select bytes. No output depends on an input within a cycle.
 
     Parameters
     ----------
@@ -55,6 +67,7 @@ class AxiLiteCore(Component):
             {
                 "aclk": In(1),
                 "aresetn": In(1),
+                "irq": Out(1),
                 "s_axi_awaddr": In(at.ADDRESS_BITS),
                 "s_axi_awprot": In(3),
                 "s_axi_awvalid": In(1),
@@ -82,12 +95,17 @@ class AxiLiteCore(Component):
         m.domains.sync = ClockDomain(local=True)
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
         m.submodules.core = self.core
-        sample = Signal(len(self.core.in_data), reset_less=True)
-        result = Signal(len(self.core.out_data), reset_less=True)
+        # Reset, since both can be read before they are written.
+        sample = Signal(len(self.core.in_data))
+        result = Signal(len(self.core.out_data))
         status = _Status()
+        m.d.sync += status.sticky.eq((status.sticky & ~status.cleared) | status.raised)
+        m.d.comb += self.irq.eq(status.enable & (status.word & at.INTERRUPT).any())
         self._run(m, sample, result, status)
-        self._writes(m, sample, status)
-        self._reads(m, result, status)
+        read_only = dict(self._read_only(result, status))
+        writable = dict(self._writable(sample, status))
+        self._writes(m, sample, status, [place // 4 for place in read_only])
+        self._reads(m, read_only | writable, status)
         return m
 
     def _run(self, m: Module, sample: Signal, result: Signal, status: _Status) -> None:
@@ -106,6 +124,7 @@ class AxiLiteCore(Component):
         with m.If(offering & core.in_ready):
             m.d.sync += [offering.eq(0), count.eq(1)]
         with m.If(core.out_valid):
+            m.d.comb += status.flag(at.INTERRUPT)
             m.d.sync += [
                 result.eq(core.out_data),
                 status.busy.eq(0),
@@ -114,7 +133,7 @@ class AxiLiteCore(Component):
                 status.samples.eq(status.samples + 1),
             ]
 
-    def _writes(self, m: Module, sample: Signal, status: _Status) -> None:
+    def _writes(self, m: Module, sample: Signal, status: _Status, read_only: Iterable[int]) -> None:
         """Address and data may come in any order; the write happens when both are there."""
         address = Signal(at.ADDRESS_BITS - 2, name="write_address")
         has_address = Signal(name="has_write_address")
@@ -135,17 +154,31 @@ class AxiLiteCore(Component):
             m.d.sync += self.s_axi_bvalid.eq(0)
         with m.If(act):
             m.d.sync += [has_address.eq(0), has_word.eq(0), self.s_axi_bvalid.eq(1)]
-            m.d.sync += self.s_axi_bresp.eq(at.SLVERR)
-            with m.If(~status.busy), m.Switch(address):
+            with m.Switch(address):
                 with m.Case(at.CONTROL // 4):
-                    m.d.comb += status.start.eq(word[0] & strobes[0])
-                    m.d.sync += self.s_axi_bresp.eq(at.OKAY)
+                    self._control(m, word, strobes, status)
+                with m.Case(at.STATUS // 4), m.If(strobes[0]):
+                    m.d.comb += status.cleared.eq(word[at.FIRST_STICKY :])
                 for place, target in _words(sample, self.in_widths, at.INPUT_BASE):
                     with m.Case(place // 4):
-                        m.d.sync += self.s_axi_bresp.eq(at.OKAY)
-                        _write(m, target, word, strobes)
+                        with m.If(status.busy):
+                            m.d.comb += status.flag(at.INPUT_WHILE_BUSY)
+                        with m.Else():
+                            _write(m, target, word, strobes)
+                with m.Case(*read_only):
+                    m.d.comb += status.flag(at.READ_ONLY)
+                with m.Default():
+                    m.d.comb += status.flag(at.NO_REGISTER)
 
-    def _reads(self, m: Module, result: Signal, status: _Status) -> None:
+    def _control(self, m: Module, word: Value, strobes: Value, status: _Status) -> None:
+        with m.If(strobes[0]):
+            m.d.sync += status.enable.eq((word & at.INTERRUPT_ENABLE).any())
+            with m.If(word[0] & status.busy):
+                m.d.comb += status.flag(at.START_WHILE_BUSY)
+            with m.Else():
+                m.d.comb += status.start.eq(word[0])
+
+    def _reads(self, m: Module, readable: Mapping[int, Value], status: _Status) -> None:
         address = Signal(at.ADDRESS_BITS - 2, name="read_address")
         has_address = Signal(name="has_read_address")
         m.d.comb += self.s_axi_arready.eq(~has_address)
@@ -156,16 +189,21 @@ class AxiLiteCore(Component):
         with m.If(has_address & ~self.s_axi_rvalid):
             m.d.sync += [has_address.eq(0), self.s_axi_rvalid.eq(1)]
             with m.Switch(address):
-                for place, value in self._readable(result, status):
+                for place, value in readable.items():
                     with m.Case(place // 4):
-                        m.d.sync += [self.s_axi_rdata.eq(value), self.s_axi_rresp.eq(at.OKAY)]
+                        m.d.sync += self.s_axi_rdata.eq(value)
                 with m.Default():
-                    m.d.sync += [self.s_axi_rdata.eq(0), self.s_axi_rresp.eq(at.SLVERR)]
+                    m.d.sync += self.s_axi_rdata.eq(0)
+                    m.d.comb += status.flag(at.NO_REGISTER)
 
-    def _readable(self, result: Signal, status: _Status) -> Iterable[tuple[int, Value]]:
+    def _writable(self, sample: Signal, status: _Status) -> Iterable[tuple[int, Value]]:
+        yield at.CONTROL, Cat(Const(0, 1), status.enable)
+        yield at.STATUS, status.word
+        yield from _words(sample, self.in_widths, at.INPUT_BASE)
+
+    def _read_only(self, result: Signal, status: _Status) -> Iterable[tuple[int, Value]]:
         yield at.ID, Const(at.MAGIC, WORD)
         yield at.MAP_VERSION, Const(at.VERSION, WORD)
-        yield at.STATUS, Cat(status.busy, status.done)
         yield at.CYCLES, status.cycles
         yield at.SAMPLES, status.samples
         yield at.INPUTS, Const(len(self.in_widths), WORD)
@@ -183,14 +221,23 @@ class AxiLiteCore(Component):
 
 
 class _Status:
-    """What the registers say of the sample under way."""
+    """The state of the sample under way, the sticky bits, and what changes them this cycle."""
 
     def __init__(self) -> None:
         self.start = Signal()
         self.busy = Signal()
         self.done = Signal()
+        self.enable = Signal(name="interrupt_enable")
+        self.sticky = Signal(at.STICKY_BITS)
+        self.raised = Signal(at.STICKY_BITS)
+        self.cleared = Signal(at.STICKY_BITS)
         self.cycles = Signal(WORD)
         self.samples = Signal(WORD)
+        self.word = Cat(self.busy, self.done, self.sticky)
+
+    def flag(self, mask: int) -> Any:
+        """Sets one sticky bit."""
+        return self.raised[mask.bit_length() - 1 - at.FIRST_STICKY].eq(1)
 
 
 def _extended(field: Value, signed: bool) -> Value:
@@ -200,13 +247,15 @@ def _extended(field: Value, signed: bool) -> Value:
 
 
 def _words(packed: Value, widths: Sequence[int], base: int) -> Iterable[tuple[int, Value]]:
-    """The address of each word of each field, and the part of the packed value that it holds."""
+    """The address of each word of each field, and the part of the packed value that it holds.
+
+    The high word of a narrow field is empty: it reads as zero, and writes to it change nothing.
+    """
     start = 0
     for i, width in enumerate(widths):
         field = packed[start : start + width]
         yield base + at.FIELD_BYTES * i, field[:WORD]
-        if width > WORD:
-            yield base + at.FIELD_BYTES * i + 4, field[WORD:]
+        yield base + at.FIELD_BYTES * i + 4, field[WORD:]
         start += width
 
 

@@ -36,7 +36,8 @@ set ports {}
 set constrained {}
 set clocks {}
 set properties {
-  top name display_name description version LOC IOSTANDARD PULLUP SLEW DRIVE INTERNAL_VREF CFGBVS
+  top name display_name description version supported_families value
+  LOC IOSTANDARD PULLUP SLEW DRIVE INTERNAL_VREF CFGBVS
   CONFIG_VOLTAGE BITSTREAM.CONFIG.SPI_BUSWIDTH {STEPS.SYNTH_DESIGN.ARGS.MORE OPTIONS}
   xsim.simulate.runtime xsim.simulate.xsim.more_options xsim.simulate.saif_scope
   xsim.simulate.saif xsim.simulate.saif_all_signals
@@ -63,7 +64,8 @@ set commands {
   report_route_status {-file:} report_drc {-file:} report_methodology {-file:}
   update_compile_order {-fileset:} close_project {} quit {}
   ipx::package_project {-root_dir: -vendor: -library: -taxonomy: -import_files -force}
-  ipx::current_core {} ipx::associate_bus_interfaces {-busif: -clock:}
+  ipx::current_core {} ipx::associate_bus_interfaces {-busif: -clock: -reset:}
+  ipx::infer_bus_interface {} ipx::add_bus_parameter {}
   ipx::update_checksums {} ipx::check_integrity {} ipx::save_core {}
 }
 proc vivado {name options arguments} {
@@ -267,7 +269,9 @@ def test_a_wrapped_core_is_packaged_as_ip(tmp_path: Path, interface: str) -> Non
     called = run_tcl(tmp_path, "package_ip.tcl").splitlines()[0].split()
     assert called.index("ipx::package_project") < called.index("ipx::save_core")
     buses = {"axis": 2, "axil": 1}[interface]
-    assert called.count("ipx::associate_bus_interfaces") == buses
+    # Each bus with the clock, and the clock with its reset.
+    assert called.count("ipx::associate_bus_interfaces") == buses + 1
+    assert ("ipx::infer_bus_interface" in called) == (interface == "axil")
     (tmp_path / f"scm_{interface}.v").unlink()
     with pytest.raises(Exception, match=f"no file scm_{interface}.v"):
         run_tcl(tmp_path, "package_ip.tcl")

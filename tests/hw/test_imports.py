@@ -27,6 +27,7 @@ STAGES = (
     "columns",
     "outputs",
     "folders",
+    "templates",
     "progress",
     "cache",
     "ir",

@@ -67,6 +67,9 @@ FAULTS = [
     ("axis", "assign s_axis_tready = ", "assign s_axis_tready = 1'h1 | ", r"packet \d+ of|finish"),
     ("axis", "full ? held_last", "full ? s_axis_tlast", r"packet \d+ of"),
     ("axil", "32'd827147091", "32'd827147090", "ID is 827147090, not 827147091"),
+    ("axil", "assign s_axi_rresp = 2'h0", "assign s_axi_rresp = 2'h2", "response to a read of"),
+    ("axil", "assign s_axi_bresp = 2'h0", "assign s_axi_bresp = 2'h2", "response to a write of"),
+    ("axil", "assign irq = ", "assign irq = 1'h1 | ", "interrupt while disabled is 1, not 0"),
 ]
 
 
@@ -117,9 +120,9 @@ def test_build_proves_the_wrapper_it_hands_out(
     arguments = ["build", str(model), "--out", str(tmp_path / "out"), "-q", "--sim", "icarus"]
     arguments += ["--no-synth", "--interface", interface]
     assert main(arguments) == 0
-    assert {f"scm_{interface}.v", "package_ip.tcl"} <= {
-        p.name for p in (tmp_path / "out").iterdir()
-    }
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {f"scm_{interface}.v", "package_ip.tcl"} <= written
+    assert ("scm_regs.h" in written) == (interface == "axil")
     before = contents(tmp_path / "out")
     monkeypatch.setattr("scm_hw.check.run_interface", _fails)
     assert main(arguments) == 1

@@ -1,0 +1,42 @@
+"""The register map of the AXI4-Lite interface for software: a C header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from scm_hw.emit.formats import Field, c_string, input_fields, output_fields
+from scm_hw.emit.interface import wrapper_name
+from scm_hw.interface import registers
+from scm_hw.templates import render
+from scm_hw.uart.description import Description
+
+REGISTERS_HEADER = "scm_regs.h"
+
+
+def register_files(interface: str, description: Description, digest: str) -> dict[str, str]:
+    """The header, file name to text; nothing where there are no registers."""
+    if interface != "axil":
+        return {}
+    text = render(
+        __package__,
+        REGISTERS_HEADER,
+        module=wrapper_name(interface),
+        digest=digest,
+        at=registers,
+        inputs=list(_ports(input_fields(description), registers.INPUT_BASE)),
+        outputs=list(_ports(output_fields(description), registers.OUTPUT_BASE)),
+        hex=lambda number: f"{number:#x}u",
+        comment=_comment,
+    )
+    return {REGISTERS_HEADER: text}
+
+
+def _ports(fields: Iterable[Field], base: int) -> Iterable[dict[str, Any]]:
+    for i, field in enumerate(fields):
+        yield vars(field) | {"address": base + registers.FIELD_BYTES * i}
+
+
+def _comment(name: str) -> str:
+    """As a C string that can't end the comment it stands in."""
+    return c_string(name).replace("/", "\\057")
