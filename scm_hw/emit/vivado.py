@@ -18,7 +18,7 @@ from scm_hw.emit.plan import plan_files
 from scm_hw.emit.testbench import DUT, TESTBENCH
 from scm_hw.emit.toolchains import CORE, TOP
 from scm_hw.sim.vectors import INPUTS, OUTPUTS
-from scm_hw.target import REGISTER, SETUP
+from scm_hw.target import XC7
 
 # What switches in the core; builds without simulation have none.
 ACTIVITY = "activity.saif"
@@ -93,8 +93,8 @@ def out_of_context_files(board: Board) -> dict[str, str]:
     """Constraints and scripts for the core alone, to be placed in a design of the user's own."""
     constraint = _CORE_CONSTRAINTS.substitute(
         period=f"{1e3 / board.clock_mhz:.3f}",
-        arrival=f"{REGISTER:.3f}",
-        setup=f"{SETUP:.3f}",
+        arrival=f"{XC7.register:.3f}",
+        setup=f"{XC7.setup:.3f}",
     )
     return {
         f"{CORE}.xdc": constraint,

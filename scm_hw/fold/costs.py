@@ -16,7 +16,7 @@ from scm_hw.fold.trees import COUNTED_BITS
 from scm_hw.ir import AtLeast, Field, Op, Program, Range, Xor, operands, ranges
 from scm_hw.schedule import Cost
 from scm_hw.schedule.costs import comparison_luts
-from scm_hw.target import XC7, Technology, luts_per_bit
+from scm_hw.target import Technology, luts_per_bit
 from scm_hw.target.dsp import dsp_tiles
 
 CONTROL = Cost(lut=50, ff=50)
@@ -210,7 +210,7 @@ def _columns(width: int, depth: int) -> int:
     return min(width, (1 << min(depth, WIDEST_STEPS)) - 2) if depth > 1 else 0
 
 
-def rom_luts(depth: Any, tech: Technology = XC7) -> Any:
+def rom_luts(depth: Any, tech: Technology) -> Any:
     """LUTs for each bit of a word.
 
     On the 7 series Yosys makes LUT5s, with multiplexers of four behind them; LUT4s have

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scm_hw.target import XC7, Technology, addition
+from scm_hw.target import Technology, addition
 
 # Three bits are counted in one level of logic, with their signs.
 COUNTED_BITS = 3
@@ -28,7 +28,7 @@ class AdderTree:
 
 
 @lru_cache(maxsize=4096)
-def counting_tree(simd: int, lane_bits: int, budget_ns: float, tech: Technology = XC7) -> AdderTree:
+def counting_tree(simd: int, lane_bits: int, budget_ns: float, tech: Technology) -> AdderTree:
     """The sum of lanes: bits are counted by threes first."""
     if lane_bits > 1:
         return _cut(simd, lane_bits, budget_ns, tech)
@@ -36,7 +36,7 @@ def counting_tree(simd: int, lane_bits: int, budget_ns: float, tech: Technology 
 
 
 @lru_cache(maxsize=4096)
-def selecting_tree(lanes: int, width: int, budget_ns: float, tech: Technology = XC7) -> AdderTree:
+def selecting_tree(lanes: int, width: int, budget_ns: float, tech: Technology) -> AdderTree:
     """The sum of words of which some are set to zero."""
     return _cut(lanes, width, budget_ns, tech)
 

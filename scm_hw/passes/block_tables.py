@@ -13,8 +13,9 @@ from itertools import combinations
 
 from scm_hw.ir import Concat, Op, Program, Ref, Sum, Table, ranges
 from scm_hw.passes.rewrite import Rewriter, rewrite
-from scm_hw.target import ABSORBED_INPUTS
 
+# Of one level: two of them address the 1,024 rows of a block RAM that is 18 bits wide.
+MAX_LEVEL_BITS = 5
 # Two tables with fewer readers than this would leave most of a block RAM's row empty.
 MIN_READERS = 6
 
@@ -30,7 +31,7 @@ def block_tables(program: Program) -> Program:
     def level(ref: Ref) -> Ref | None:
         """The index of a small table that nothing else reads."""
         op = program.ops[ref]
-        if not isinstance(op, Table) or known[op.index].width > ABSORBED_INPUTS or uses[ref] > 1:
+        if not isinstance(op, Table) or known[op.index].width > MAX_LEVEL_BITS or uses[ref] > 1:
             return None
         return op.index
 

@@ -1,8 +1,8 @@
 """How many thresholds a code has reached, in as few LUTs as there is a way to.
 
 Either every threshold has its comparison, and the binary number is read off their parities. Or the
-top six bits of the code, its bucket, look up the thresholds inside the bucket, the rest of the code
-is compared with those, and a table of bucket and outcomes is the number.
+top bits of the code, as many as a LUT has inputs, are its bucket and look up the thresholds inside
+it, the rest of the code is compared with those, and a table of bucket and outcomes is the number.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 from scm_hw.ir import Concat, Field, Less, Ref, Table, level_bits
 from scm_hw.passes.rewrite import Rewriter
-from scm_hw.target import LUT_INPUTS
+from scm_hw.target import Technology
 
 # Comparisons of 12 bits with constants share some of their LUTs; this is what they come to.
 LUTS_PER_COMPARISON = 6
 
 
-def thresholds_reached(build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: str) -> Ref:
+def thresholds_reached(
+    build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: str, tech: Technology
+) -> Ref:
     """The number of thresholds that a code is not below; they increase strictly."""
-    buckets = _Buckets(thresholds, build.ranges[code].width)
+    buckets = _Buckets(thresholds, build.ranges[code].width, tech.lut_inputs)
     if buckets.luts < LUTS_PER_COMPARISON * len(thresholds):
         return buckets.build(build, code, name)
     return _by_parities(build, code, thresholds, name)
@@ -34,14 +36,15 @@ def _by_parities(build: Rewriter, code: Ref, thresholds: tuple[int, ...], name: 
 
 @dataclass(frozen=True)
 class _Buckets:
-    """The thresholds by the top six bits of the code."""
+    """The thresholds by the top bits of the code."""
 
     thresholds: tuple[int, ...]
     code_bits: int
+    top_bits: int
 
     @property
     def low_bits(self) -> int:
-        return max(self.code_bits - LUT_INPUTS, 0)
+        return max(self.code_bits - self.top_bits, 0)
 
     def inside(self, bucket: int) -> list[int]:
         """Thresholds above the start of a bucket, counted from there."""
@@ -54,7 +57,7 @@ class _Buckets:
 
     @property
     def most(self) -> int:
-        return max(len(self.inside(b)) for b in range(1 << LUT_INPUTS))
+        return max(len(self.inside(b)) for b in range(1 << self.top_bits))
 
     @property
     def luts(self) -> int:
@@ -63,27 +66,27 @@ class _Buckets:
         return self.most * per_rank + (len(self.thresholds).bit_length() << self.most)
 
     def build(self, build: Rewriter, code: Ref, name: str) -> Ref:
-        bucket = build.add(Field(code, self.low_bits, LUT_INPUTS, name=f"{name}.bucket"))
+        bucket = build.add(Field(code, self.low_bits, self.top_bits, name=f"{name}.bucket"))
         low = build.add(Field(code, 0, self.low_bits, name=f"{name}.inside"))
         below = [
             build.add(Less(low, self._bounds(build, bucket, rank, name), name=f"{name}.below"))
             for rank in range(self.most)
         ]
         index = build.add(
-            Concat((bucket, *below), (LUT_INPUTS, *(1,) * len(below)), name=f"{name}.found")
+            Concat((bucket, *below), (self.top_bits, *(1,) * len(below)), name=f"{name}.found")
         )
         return build.add(Table(index, self._numbers(), name=f"{name}.level"))
 
     def _bounds(self, build: Rewriter, bucket: Ref, rank: int, name: str) -> Ref:
         """The threshold of that rank inside each bucket; where there is none, nothing looks."""
-        inside = [self.inside(b) for b in range(1 << LUT_INPUTS)]
+        inside = [self.inside(b) for b in range(1 << self.top_bits)]
         bounds = tuple(found[rank] if rank < len(found) else 0 for found in inside)
         return build.table(bucket, bounds, name=f"{name}.bound")
 
     def _numbers(self) -> tuple[int, ...]:
         numbers = []
         for outcomes in range(1 << self.most):
-            for bucket in range(1 << LUT_INPUTS):
+            for bucket in range(1 << self.top_bits):
                 ranks = range(len(self.inside(bucket)))
                 reached = sum(not outcomes >> rank & 1 for rank in ranks)
                 numbers.append(self.before(bucket) + reached)

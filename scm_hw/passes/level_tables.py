@@ -24,6 +24,7 @@ from scm_hw.ir import (
 )
 from scm_hw.passes.level_search import thresholds_reached
 from scm_hw.passes.rewrite import Rewriter, rewrite
+from scm_hw.target import Technology
 
 # One LUT6 holds one bit of a table of this many address bits.
 MAX_LEVEL_BITS = 6
@@ -40,20 +41,21 @@ class Level:
     width: int = 0
     thresholds: tuple[int, ...] = ()
 
-    def build(self, build: Rewriter, code: Ref, name: str) -> Ref:
+    def build(self, build: Rewriter, code: Ref, name: str, tech: Technology) -> Ref:
         if self.width:
             return build.add(Field(code, self.offset, self.width, name=f"{name}.level"))
-        return thresholds_reached(build, code, self.thresholds, name)
+        return thresholds_reached(build, code, self.thresholds, name, tech)
 
 
-def level_tables(program: Program) -> Program:
+def level_tables(program: Program, tech: Technology) -> Program:
     """Replace groups of bits of one input, inside a sum, by a table of its level."""
-    return _LevelTables(program).run()
+    return _LevelTables(program, tech).run()
 
 
 class _LevelTables:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, tech: Technology) -> None:
         self.program = program
+        self.tech = tech
         self.source = _sources(program)
         self.levels = self._find_levels()
         self.bits = self._bit_values()
@@ -84,7 +86,7 @@ class _LevelTables:
         """The level of an input, built once for all sums."""
         if code not in self.built:
             name = self.program.ops[code].name
-            self.built[code] = self.levels[code].build(build, build.new[code], name)
+            self.built[code] = self.levels[code].build(build, build.new[code], name, self.tech)
         return self.built[code]
 
     def _split(

@@ -16,7 +16,7 @@ from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.passes.sum_chains import Chains, deal, spread
 from scm_hw.passes.sum_terms import PlainTerm, Term, Terms
-from scm_hw.target import LUT_INPUTS, XC7, Technology
+from scm_hw.target import Technology
 
 # Of a sum, how many LUTs a nanosecond is worth.
 LUTS_PER_NS = 1.0
@@ -28,7 +28,7 @@ def lower_sums(
     *,
     totals_per_ns: float | None = None,
     multipliers: bool = False,
-    tech: Technology = XC7,
+    tech: Technology,
 ) -> Program:
     """Only sums of one or two operands remain, with weights that are powers of two.
 
@@ -57,7 +57,7 @@ def lower_sums(
                 return lowering(build, source, terms, luts_per_ns).at_least(op)
         return None
 
-    return rewrite(program, visit)
+    return rewrite(program, visit, tech)
 
 
 def _compared_sums(program: Program) -> set[Ref]:
@@ -71,7 +71,8 @@ class _SumLowering:
     def __init__(self, build: Rewriter, name: str, terms: Terms, luts_per_ns: float) -> None:
         self.build = build
         self.name = name
-        self.chains = deal(terms.collected(), luts_per_ns)
+        self.tech = terms.tech
+        self.chains = deal(terms.collected(), luts_per_ns, terms.tech)
         self.constant = terms.constant
         # Bits that additions carry in, the first to be there last.
         self.carried = sorted(terms.carried, key=lambda term: (-term.arrival, term.ref))
@@ -93,7 +94,7 @@ class _SumLowering:
         bound = op.bound - self.constant
         bit = max((high - bound).bit_length(), (bound - low).bit_length())
         chains, growth = spread(self.chains, (1 << bit) - bound)
-        comparison = -(-high.bit_length() // LUT_INPUTS)
+        comparison = -(-high.bit_length() // self.tech.lut_inputs)
         if bound <= 1 << bit and 0 <= growth <= comparison:
             return self.build.add(Field(self._add_up(chains, 0), bit, 1, name=op.name))
         return self.build.add(AtLeast(self._add_up(self.chains, 0), bound, name=op.name))

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 
 from scm_hw.ir import AtLeast, Concat, Op, Program, Ref, Sum, Table
 from scm_hw.passes.rewrite import Rewriter, rewrite
-from scm_hw.target import LUT_INPUTS
+from scm_hw.target import Technology, luts_per_bit
+
+# Of a node that becomes one table, whatever the family: a LUT6, or a few LUT4s.
+MAX_BITS = 6
 
 
-def node_tables(program: Program) -> Program:
+def node_tables(program: Program, tech: Technology) -> Program:
     """Replace comparisons of small sums by tables wherever that takes fewer LUTs."""
     uses = program.uses()
 
@@ -28,10 +31,14 @@ def node_tables(program: Program) -> Program:
             return None
         bound = op.bound - source.constant
         terms = [_term(build, r, w) for r, w in zip(source.operands, source.weights, strict=True)]
-        if sum(term.bits for term in terms) <= LUT_INPUTS:
+        bits = sum(term.bits for term in terms)
+        # Narrower LUTs make such a table of several.
+        if bits <= tech.lut_inputs or (
+            bits <= MAX_BITS and luts_per_bit(bits, tech) <= _adder_cost(*terms)
+        ):
             return _one_table(build, terms, bound, op.name)
         if len(terms) == 2 and all(w == 1 for w in source.weights):
-            return _two_tables(build, terms[0], terms[1], bound, op.name)
+            return _two_tables(build, terms[0], terms[1], bound, op.name, tech)
         return None
 
     return rewrite(program, visit)
@@ -54,8 +61,8 @@ def _term(build: Rewriter, ref: Ref, weight: int) -> _Term:
     low, high = build.ranges[index]
     bits = build.ranges[index].width
     # Signed values, and those of many bits, never get as far as a table.
-    if low < 0 or bits > 2 * LUT_INPUTS:
-        return _Term(index, 2 * LUT_INPUTS + 1, ())
+    if low < 0 or bits > 2 * MAX_BITS:
+        return _Term(index, 2 * MAX_BITS + 1, ())
     addresses = range(high + 1)
     return _Term(index, bits, tuple(weight * (contents[a] if contents else a) for a in addresses))
 
@@ -70,7 +77,9 @@ def _one_table(build: Rewriter, terms: list[_Term], bound: int, name: str) -> Re
     return build.table(index, bits[: build.ranges[index].high + 1], name=name)
 
 
-def _two_tables(build: Rewriter, a: _Term, b: _Term, bound: int, name: str) -> Ref | None:
+def _two_tables(
+    build: Rewriter, a: _Term, b: _Term, bound: int, name: str, tech: Technology
+) -> Ref | None:
     if not a.values or not b.values:
         return None
     class_a, class_b = _classes(a.values, b.values, bound), _classes(b.values, a.values, bound)
@@ -78,7 +87,7 @@ def _two_tables(build: Rewriter, a: _Term, b: _Term, bound: int, name: str) -> R
         bits = tuple(int(a.values[0] + y >= bound) for y in b.values)
         return build.table(b.index, bits, name=name)
     coded = _width(class_a) + _width(class_b)
-    cost = coded + _luts(coded)
+    cost = coded + _luts(coded, tech)
     if cost >= _adder_cost(a, b):
         return None
     left = build.table(a.index, class_a, name=f"{name}.class_a")
@@ -105,13 +114,16 @@ def _width(classes: tuple[int, ...]) -> int:
     return max(classes).bit_length()
 
 
-def _luts(inputs: int) -> int:
-    return 1 << max(inputs - LUT_INPUTS, 0)
+def _luts(inputs: int, tech: Technology) -> int:
+    """What joins the blocks of a table is free where LUTs are wide."""
+    if tech.wide_luts:
+        return 1 << max(inputs - tech.lut_inputs, 0)
+    return luts_per_bit(inputs, tech)
 
 
-def _adder_cost(a: _Term, b: _Term) -> int:
-    """The alternative: one table, the other absorbed by an addition, and a comparison."""
-    spans = [max(t.values) - min(t.values) for t in (a, b)]
+def _adder_cost(*terms: _Term) -> int:
+    """The alternative: tables, absorbed by additions where there are such, and a comparison."""
+    spans = [max(t.values) - min(t.values) for t in terms]
     return sum(span.bit_length() for span in spans) + 1
 
 

@@ -50,6 +50,10 @@ def _always(_: Choices) -> Options:
     return {}
 
 
+def _of_technology(choices: Choices) -> Options:
+    return {"tech": choices.tech}
+
+
 @dataclass(frozen=True)
 class Pass:
     """A function from Program to Program. `options` are its arguments, None to leave it out."""
@@ -64,10 +68,10 @@ class Pass:
 ALWAYS = (
     Pass("integer_thresholds", integer_thresholds),
     Pass("simplify", simplify),
-    Pass("level_tables", level_tables),
+    Pass("level_tables", level_tables, _of_technology),
     # Comparisons of single tables, which are tables of bits, and nodes that are constant by now.
     Pass("simplify_tables", simplify),
-    Pass("node_tables", node_tables),
+    Pass("node_tables", node_tables, _of_technology),
     Pass("share_parity", share_parity),
     Pass("lower_argmax", lower_argmax),
 )

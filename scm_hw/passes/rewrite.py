@@ -17,17 +17,19 @@ from scm_hw.ir import (
     range_of,
     with_operands,
 )
-from scm_hw.target import delay
+from scm_hw.target import Technology, delay
 
 
 class Rewriter(Builder):
     """A Builder that knows the range of what it has built, and how far the old program is done.
 
-    `new[r]` stands for the old reference `r`, for all of them before `old`, the current one.
+    `new[r]` stands for the old reference `r`, for all of them before `old`, the current one. With
+    a technology it also knows when values arrive.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tech: Technology | None = None) -> None:
         super().__init__()
+        self.tech = tech
         self.ranges: list[Range] = []
         self.new: list[Ref] = []
         self._arrivals: list[float] = []
@@ -44,10 +46,11 @@ class Rewriter(Builder):
 
     def arrival(self, ref: Ref) -> float:
         """When a value is there if nothing is registered, in nanoseconds."""
+        assert self.tech is not None, "times are those of a technology"
         while len(self._arrivals) <= ref:
             op = self.ops[len(self._arrivals)]
             start = max((self._arrivals[r] for r in operands(op)), default=0.0)
-            takes = delay(op, self.ranges, self.ranges[len(self._arrivals)])
+            takes = delay(op, self.ranges, self.ranges[len(self._arrivals)], self.tech)
             self._arrivals.append(start + takes)
         return self._arrivals[ref]
 
@@ -87,13 +90,13 @@ class Rewriter(Builder):
 Visit = Callable[[Rewriter, Op, tuple[Ref, ...]], Ref | None]
 
 
-def rewrite(program: Program, visit: Visit) -> Program:
+def rewrite(program: Program, visit: Visit, tech: Technology | None = None) -> Program:
     """Rebuild a program; `visit` gives the reference that stands for an operation.
 
     It gets the operation and its new operands, and returns None to keep the operation as it is.
     Inputs are kept always. What nobody reads any more is left out.
     """
-    build = Rewriter()
+    build = Rewriter(tech)
     for op in program.ops:
         refs = tuple(build.new[r] for r in operands(op))
         ref = visit(build, op, refs)

@@ -9,27 +9,27 @@ from typing import TypeVar
 
 from scm_hw.ir import Range
 from scm_hw.passes.sum_terms import PlainTerm, TableTerm, Term
-from scm_hw.target import addition
+from scm_hw.target import Technology, addition, luts_per_bit
 
 Chains = list[Sequence[Term]]
 _T = TypeVar("_T")
 
-# Terms that arrive within this many nanoseconds of the first are there from the start.
-EARLY = 1.0
+# Terms that arrive within this many levels of logic of the first are there from the start.
+EARLY_LEVELS = 1.5
 
 
-def deal(terms: list[Term], luts_per_ns: float) -> Chains:
+def deal(terms: list[Term], luts_per_ns: float, tech: Technology) -> Chains:
     """Deal the terms out to chains, weighing LUTs against time.
 
     Terms that come late, such as the bits of the last layer, have chains of their own, so that
     what is there from the start is added up while they are awaited.
     """
-    first = min(term.arrival for term in terms)
+    awaited = min(term.arrival for term in terms) + EARLY_LEVELS * tech.level
     # Narrow terms first, tables behind what is none and can't be absorbed.
     ordered = sorted(terms, key=_order)
-    early = [term for term in ordered if term.arrival <= first + EARLY]
-    late = [term for term in ordered if term.arrival > first + EARLY]
-    dealings = _dealings(tuple(map(_weighed, early)), tuple(map(_weighed, late)))
+    early = [term for term in ordered if term.arrival <= awaited]
+    late = [term for term in ordered if term.arrival > awaited]
+    dealings = _dealings(_weighed(early, tech), _weighed(late, tech), tech)
     best = min(dealings, key=lambda dealing: dealing.luts + luts_per_ns * dealing.ready)
     return _cut(early, best.early) + _cut(late, best.late)
 
@@ -45,12 +45,19 @@ class _Weighed:
     arrival: float
     range: Range
     absorbed: bool
-    table_bits: int
+    table_luts: int
 
 
-def _weighed(term: Term) -> _Weighed:
-    bits = term.varying_bits if isinstance(term, TableTerm) else 0
-    return _Weighed(term.arrival, term.range, term.absorbed, bits)
+def _weighed(terms: list[Term], tech: Technology) -> tuple[_Weighed, ...]:
+    return tuple(
+        _Weighed(term.arrival, term.range, term.absorbed, _table_luts(term, tech)) for term in terms
+    )
+
+
+def _table_luts(term: Term, tech: Technology) -> int:
+    if not isinstance(term, TableTerm):
+        return 0
+    return term.varying_bits * luts_per_bit((len(term.contents) - 1).bit_length(), tech)
 
 
 @dataclass(frozen=True)
@@ -65,9 +72,11 @@ class _Dealing:
 
 # The nodes of a layer are much alike.
 @lru_cache(maxsize=1 << 10)
-def _dealings(early: tuple[_Weighed, ...], late: tuple[_Weighed, ...]) -> list[_Dealing]:
+def _dealings(
+    early: tuple[_Weighed, ...], late: tuple[_Weighed, ...], tech: Technology
+) -> list[_Dealing]:
     return [
-        _Dealing(a, b, *_cost(_cut(early, a) + _cut(late, b)))
+        _Dealing(a, b, *_cost(_cut(early, a) + _cut(late, b), tech))
         for a in _counts(early)
         for b in _counts(late)
     ]
@@ -98,24 +107,24 @@ class _Partial:
         return Range(self.low, self.high).width
 
 
-def _cost(chains: list[Sequence[_Weighed]]) -> tuple[int, float]:
+def _cost(chains: list[Sequence[_Weighed]], tech: Technology) -> tuple[int, float]:
     """LUTs and time. A sum costs a LUT for each bit of what is added to it, no more."""
     luts, ends = 0, []
     for chain in chains:
         end = _Partial(0.0, 0, 0)
         for place, term in enumerate(chain):
-            luts += term.table_bits
+            luts += term.table_luts
             luts += term.range.width if place and not term.absorbed else 0
             end.low += term.range.low
             end.high += term.range.high
-            end.ready = max(end.ready, term.arrival) + (addition(end.width) if place else 0.0)
+            end.ready = max(end.ready, term.arrival) + (addition(end.width, tech) if place else 0.0)
         ends.append(end)
     while len(ends) > 1:
         ends.sort(key=lambda end: end.ready)
         a, b, *rest = ends
         luts += min(a.width, b.width)
         both = _Partial(max(a.ready, b.ready), a.low + b.low, a.high + b.high)
-        both.ready += addition(both.width)
+        both.ready += addition(both.width, tech)
         ends = [*rest, both]
     return luts, ends[0].ready
 

@@ -8,9 +8,12 @@ from functools import cached_property, lru_cache
 
 from scm_hw.ir import Concat, Field, Input, Product, Range, Ref, Sum, Table
 from scm_hw.passes.rewrite import Rewriter
-from scm_hw.target import ABSORBED_INPUTS, XC7, Technology, dsps, varying_bits
+from scm_hw.target import Technology, dsps, varying_bits
 
 Weighted = tuple[Ref, int]
+
+# Below so many partial product bits tables are as good as a DSP block.
+MIN_PRODUCT_BITS = 40
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Terms:
         name: str,
         constant: int,
         multipliers: bool,
-        tech: Technology = XC7,
+        tech: Technology,
     ) -> None:
         self.build = build
         self.name = name
@@ -138,7 +141,7 @@ class Terms:
         self.constant += least
         # Addresses below the reach of the index never occur.
         entries = (*[reachable[0]] * low, *reachable)
-        absorbed = self.build.ranges[index].width <= ABSORBED_INPUTS
+        absorbed = self.build.ranges[index].width <= self.tech.absorbed_inputs
         contents_from_0 = tuple(v - least for v in entries)
         arrival = self.build.arrival(index)
         self.terms.append(TableTerm(index, contents_from_0, absorbed, arrival, name))
@@ -146,7 +149,8 @@ class Terms:
     def _worth_multiplier(self, ref: Ref, weight: int) -> bool:
         """Yosys may take a DSP block for less, but tables are as good then."""
         factors = self.build.ranges[ref], Range(weight, weight)
-        return dsps(*factors) > 0 and dsps(*factors, self.tech) > 0
+        bits = factors[0].width * factors[1].width
+        return bits >= MIN_PRODUCT_BITS and dsps(*factors, self.tech) > 0
 
     def _product(self, ref: Ref, weight: int) -> None:
         """The odd part of the weight in the multiplier, sign and place by how it is added.

@@ -24,8 +24,9 @@ from scm_hw.ir import (
     operands,
     ranges,
 )
-from scm_hw.target import LUT_INPUTS
 
+# Tables of more entries than a LUT6 has are chosen from smaller ones.
+SHIFTED_ENTRIES = 64
 NOTHING = Const(0, 1)
 
 
@@ -94,7 +95,7 @@ def _choose(index: Value, entries: Sequence[int], shape: Shape) -> Value:
     """
     if all(entry == entries[0] for entry in entries):
         return Const(entries[0], shape)
-    if len(entries) > 1 << LUT_INPUTS:
+    if len(entries) > SHIFTED_ENTRIES:
         half = len(entries) // 2
         low, high = (_choose(index[:-1], part, shape) for part in (entries[:half], entries[half:]))
         return Mux(index[-1], high, low)

@@ -8,12 +8,12 @@ ranks, one more than the last cycle.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import Program, Ref, operands, ranges
-from scm_hw.target import TECHNOLOGIES, XC7, Technology, delay, free_ops, is_clocked
+from scm_hw.target import TECHNOLOGIES, Technology, delay, free_ops, is_clocked
 
 # Share of the clock period that logic may take in the model; placement has the rest.
 USABLE = 0.8
@@ -32,7 +32,7 @@ class Schedule:
     latency: int
     period_ns: float
     stage_ns: tuple[float, ...]
-    tech: Technology = XC7
+    tech: Technology
 
     @property
     def initiation_interval(self) -> int:
@@ -65,8 +65,7 @@ def schedule(
         _refuse(program, takes, clock_mhz, fastest_clock_mhz(slowest, tech))
     if shortest_stages:
         budget = slowest
-    found = _as_soon_as_possible(program, takes, free, budget, register, 1000.0 / clock_mhz)
-    return replace(found, tech=tech)
+    return _as_soon_as_possible(program, takes, free, budget, 1000.0 / clock_mhz, tech)
 
 
 def _as_soon_as_possible(
@@ -74,9 +73,10 @@ def _as_soon_as_possible(
     takes: list[float],
     free: set[Ref],
     budget: float,
-    register: float,
     period: float,
+    tech: Technology,
 ) -> Schedule:
+    register = tech.register * tech.scale
     cycle: list[int] = []
     ready: list[float] = []
     for ref, op in program:
@@ -93,7 +93,7 @@ def _as_soon_as_possible(
         for stage in range(last + 1)
     ]
     cycles = tuple(None if r in free else c for r, c in enumerate(cycle))
-    return Schedule(cycles, last + 1, period, tuple(stages))
+    return Schedule(cycles, last + 1, period, tuple(stages), tech)
 
 
 def _latest(

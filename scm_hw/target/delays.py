@@ -21,13 +21,13 @@ from scm_hw.ir import (
     operands,
     ranges,
 )
-from scm_hw.target.technology import XC7, Technology
+from scm_hw.target.technology import Technology
 
 # Additions that can take in a table as their second operand; a third one is a bit, carried in.
 ABSORBING = ((1, 1), (1, 1, 1))
 
 
-def free_ops(program: Program, tech: Technology = XC7) -> set[Ref]:
+def free_ops(program: Program, tech: Technology) -> set[Ref]:
     """What costs no logic of its own: wires, constants, and tables that additions absorb.
 
     A free operation has no place in time. It is read in whatever cycle its reader is in, from its
@@ -69,7 +69,7 @@ def is_clocked(op: Op) -> bool:
     return isinstance(op, Table) and op.memory
 
 
-def delay(op: Op, known: list[Range], result: Range, tech: Technology = XC7) -> float:
+def delay(op: Op, known: list[Range], result: Range, tech: Technology) -> float:
     """Time from the last operand to the result, the net behind it included.
 
     For a clocked operation it is the time from the clock edge.
@@ -96,7 +96,7 @@ def delay(op: Op, known: list[Range], result: Range, tech: Technology = XC7) -> 
     raise AssertionError(f"{op} must be lowered before it is timed")
 
 
-def addition(width: int, tech: Technology = XC7) -> float:
+def addition(width: int, tech: Technology) -> float:
     """A LUT, a carry chain of that many bits, and the net behind it."""
     return tech.lut + tech.carry + tech.carry_per_bit * width + tech.net
 

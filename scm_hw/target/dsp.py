@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from scm_hw.ir import Range
-from scm_hw.target.technology import XC7, Technology
+from scm_hw.target.technology import Technology
 
 
-def dsps(left: Range, right: Range, tech: Technology = XC7) -> int:
+def dsps(left: Range, right: Range, tech: Technology) -> int:
     """DSP blocks for a product of two values; 0 where it stays in LUTs."""
     return dsp_tiles(left.width, right.width, tech)
 
 
-def dsp_tiles(left: int, right: int, tech: Technology = XC7) -> int:
+def dsp_tiles(left: int, right: int, tech: Technology) -> int:
     """The same by the widths of the factors."""
     short, long = sorted((left, right))
     if short * long < tech.min_dsp_bits:

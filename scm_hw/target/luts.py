@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scm_hw.target.technology import XC7, Technology
+from scm_hw.target.technology import Technology
 
 
 def varying_bits(contents: Sequence[int]) -> int:
@@ -16,7 +16,7 @@ def varying_bits(contents: Sequence[int]) -> int:
     return changes.bit_count() if changes >= 0 else (~changes).bit_length() + 1
 
 
-def luts_per_bit(index_bits: int, tech: Technology = XC7) -> int:
+def luts_per_bit(index_bits: int, tech: Technology) -> int:
     """LUTs for each bit of a table: one for each block of entries, and what joins the blocks.
 
     Wide LUTs are joined by fours in another LUT, others by twos.

@@ -14,6 +14,7 @@ from scm_hw.passes import lower_sums
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import lay_out
 from scm_hw.simulate import run_amaranth, run_icarus
+from scm_hw.target import XC7
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import optimise, random_model
 
@@ -29,7 +30,7 @@ def products(program: Program) -> int:
 
 def test_sums_with_multipliers_are_the_same_sums() -> None:
     program = linear_program(outputs=2)
-    lowered = lower_sums(program, multipliers=True)
+    lowered = lower_sums(program, multipliers=True, tech=XC7)
     assert products(lowered) > products(program) == 0
     rows = rows_for(program)
     assert np.array_equal(interpret(program, rows), interpret(lowered, rows))
@@ -37,7 +38,7 @@ def test_sums_with_multipliers_are_the_same_sums() -> None:
 
 def test_signs_are_taken_care_of_by_the_sum() -> None:
     """A negative constant would be written as wide as the product, and take two DSP blocks."""
-    lowered = lower_sums(linear_program(outputs=2), multipliers=True)
+    lowered = lower_sums(linear_program(outputs=2), multipliers=True, tech=XC7)
     factors = [lowered.ops[op.right] for op in lowered.ops if isinstance(op, Product)]
     assert all(isinstance(factor, Constant) and factor.value % 2 == 1 for factor in factors)
     assert all(isinstance(factor, Constant) and factor.value > 0 for factor in factors)

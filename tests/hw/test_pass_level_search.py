@@ -9,6 +9,7 @@ from scm_hw.interp import interpret
 from scm_hw.ir import Input, Less, Program, Xor, ranges, verify
 from scm_hw.passes.level_search import thresholds_reached
 from scm_hw.passes.rewrite import Rewriter
+from scm_hw.target import XC7
 
 CODE_BITS = 10
 
@@ -16,7 +17,7 @@ CODE_BITS = 10
 def search(thresholds: tuple[int, ...]) -> Program:
     build = Rewriter()
     code = build.add(Input(0, 0, (1 << CODE_BITS) - 1, name="x"))
-    level = thresholds_reached(build, code, thresholds, "x")
+    level = thresholds_reached(build, code, thresholds, "x", XC7)
     return build.program((code,), (level,))
 
 

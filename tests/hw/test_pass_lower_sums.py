@@ -13,11 +13,12 @@ from scm_hw.ir import AtLeast, Builder, Input, Program, Sum, Table, ranges, veri
 from scm_hw.passes import lower_sums
 from scm_hw.passes.sum_terms import signed_digits
 from scm_hw.schedule.pipeline import LUTS_PER_NS
+from scm_hw.target import XC7
 from tests.hw.programs import rows_for
 
 
 def checked(program: Program, rate: float | None = None) -> Program:
-    after = lower_sums(program) if rate is None else lower_sums(program, rate)
+    after = lower_sums(program, tech=XC7) if rate is None else lower_sums(program, rate, tech=XC7)
     verify(after)
     rows = rows_for(program, 300)
     np.testing.assert_array_equal(interpret(after, rows), interpret(program, rows))

@@ -10,11 +10,12 @@ import pytest
 from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Builder, Input, Op, Program, Sum, Table, ranges, verify
 from scm_hw.passes.node_tables import node_tables
+from scm_hw.target import XC7
 from tests.hw.programs import rows_for
 
 
 def checked(program: Program) -> Program:
-    after = node_tables(program)
+    after = node_tables(program, tech=XC7)
     verify(after)
     rows = rows_for(program)
     np.testing.assert_array_equal(interpret(after, rows), interpret(program, rows))

@@ -14,13 +14,16 @@ from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
+from scm_hw.target import XC7
 from tests.hw.programs import rows_for
 from tests.support import random_model
 
 
 def before_and_after(seed: int = 0, **options: Any) -> tuple[Program, Program]:
     model = random_model(seed, **options)
-    before = simplify(level_tables(simplify(integer_thresholds(lower(model, quantise(model, 8))))))
+    before = simplify(
+        level_tables(simplify(integer_thresholds(lower(model, quantise(model, 8)))), tech=XC7)
+    )
     return before, checked(before)
 
 

@@ -148,7 +148,9 @@ def test_optimise_is_deterministic() -> None:
 def test_what_hardware_is_built_from(encoder: str) -> None:
     """No real bounds, no argmax, sums of two operands by powers of two, and a bit."""
     options: dict[str, Any] = {"mechanism": "table", "task": "classification", "outputs": 4}
-    program = lower_sums(optimise(model_program(1, encoder=encoder, layers=(8, 4), **options)))
+    program = lower_sums(
+        optimise(model_program(1, encoder=encoder, layers=(8, 4), **options)), tech=XC7
+    )
     assert not [op for op in program.ops if isinstance(op, Exceeds | Argmax)]
     assert all(isinstance(op.bound, int) for op in program.ops if isinstance(op, AtLeast))
     sums = [op for op in program.ops if isinstance(op, Sum)]

@@ -16,10 +16,11 @@ from scm_hw.load import lower, quantise
 from scm_hw.passes import lower_sums
 from scm_hw.schedule import MODES, Schedule, lay_out, schedule
 from scm_hw.schedule.schedule import USABLE
-from scm_hw.target import REGISTER, SETUP, delay, free_ops
+from scm_hw.target import XC7, delay, free_ops
 from tests.hw.programs import rows_for
 from tests.support import optimise, random_model
 
+REGISTER, SETUP = XC7.register, XC7.setup
 CLOCKS = (25.0, 60.0, 100.0, 130.0)
 
 
@@ -39,7 +40,7 @@ def arrivals(program: Program, plan: Schedule) -> list[tuple[int, float]]:
         cycle = first if planned is None else planned
         assert cycle >= first, f"{op} would read what isn't there yet"
         start = max([REGISTER, *(time for at, time in before if at == cycle)])
-        takes = 0.0 if planned is None else delay(op, known, known[ref])
+        takes = 0.0 if planned is None else delay(op, known, known[ref], XC7)
         found.append((cycle, start + takes))
     return found
 
@@ -47,7 +48,9 @@ def arrivals(program: Program, plan: Schedule) -> list[tuple[int, float]]:
 @pytest.mark.parametrize("clock_mhz", CLOCKS)
 @pytest.mark.parametrize("encoder", ["thermometer", "binary", "none"])
 def test_stages_fit_the_clock(encoder: str, clock_mhz: float) -> None:
-    program = lower_sums(optimised(encoder=encoder, bits=7, task="classification", outputs=3))
+    program = lower_sums(
+        optimised(encoder=encoder, bits=7, task="classification", outputs=3), tech=XC7
+    )
     plan = schedule(program, clock_mhz=clock_mhz)
     assert plan.period_ns == 1000 / clock_mhz
     times = arrivals(program, plan)
@@ -62,7 +65,7 @@ def test_stages_fit_the_clock(encoder: str, clock_mhz: float) -> None:
 
 def test_nothing_waits_without_need() -> None:
     """An operation is in the first cycle that has its operands and the time for it."""
-    program = lower_sums(optimised())
+    program = lower_sums(optimised(), tech=XC7)
     plan = schedule(program, clock_mhz=100)
     known, times = ranges(program), arrivals(program, plan)
     for ref, op in program:
@@ -70,26 +73,26 @@ def test_nothing_waits_without_need() -> None:
         first = max((cycle for cycle, _ in before), default=0)
         if plan.cycles[ref] not in (None, first):
             start = max(time for cycle, time in before if cycle == first)
-            assert start + delay(op, known, known[ref]) + SETUP > plan.period_ns * USABLE
+            assert start + delay(op, known, known[ref], XC7) + SETUP > plan.period_ns * USABLE
 
 
 def test_free_operations_have_no_place_in_time() -> None:
-    program = lower_sums(optimised())
+    program = lower_sums(optimised(), tech=XC7)
     plan = schedule(program, clock_mhz=100)
-    free = free_ops(program)
+    free = free_ops(program, XC7)
     assert free
     assert {ref for ref, cycle in enumerate(plan.cycles) if cycle is None} == free
 
 
 def test_a_faster_clock_takes_no_fewer_cycles() -> None:
-    program = lower_sums(optimised())
+    program = lower_sums(optimised(), tech=XC7)
     latencies = [schedule(program, clock_mhz=c).latency for c in (10, 40, 70, 100, 130, 150)]
     assert all(slow <= fast for slow, fast in pairwise(latencies))
     assert latencies[0] == 1 < latencies[-1]
 
 
 def test_grades_scale_all_delays() -> None:
-    program = lower_sums(optimised())
+    program = lower_sums(optimised(), tech=XC7)
     latency = {g: schedule(program, clock_mhz=110, grade=g).latency for g in ("3", "1", "1L")}
     assert latency["3"] <= latency["1"] <= latency["1L"]
     assert latency["3"] < latency["1L"]
@@ -134,18 +137,18 @@ def test_a_clock_that_cant_be_met_names_the_nearest(widths: tuple[int, ...], gra
 
 
 def test_stages_as_short_as_one_operation() -> None:
-    program = lower_sums(optimised())
+    program = lower_sums(optimised(), tech=XC7)
     usual = schedule(program, clock_mhz=50)
     short = schedule(program, clock_mhz=50, shortest_stages=True)
-    known, free = ranges(program), free_ops(program)
-    slowest = max(delay(op, known, known[ref]) for ref, op in program if ref not in free)
+    known, free = ranges(program), free_ops(program, XC7)
+    slowest = max(delay(op, known, known[ref], XC7) for ref, op in program if ref not in free)
     assert max(short.stage_ns) == pytest.approx(REGISTER + slowest)
     assert short.latency > usual.latency
     assert short.max_clock_mhz > usual.max_clock_mhz
 
 
 def test_the_fastest_clock_is_one_that_works() -> None:
-    program = lower_sums(optimised())
+    program = lower_sums(optimised(), tech=XC7)
     plan = schedule(program, clock_mhz=80)
     assert plan.max_clock_mhz >= 80
     again = schedule(program, clock_mhz=0.999 * plan.max_clock_mhz)
