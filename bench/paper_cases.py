@@ -10,7 +10,6 @@ from bench.paper_figures import COMPARISON, FIGURES, SECONDS, Published
 from bench.paper_rivals import LUTS
 from bench.paper_settings import ALGORITHMS, NO_LINEAR, STOPPED, parameters_of
 from bench.paper_trial import Job
-from scm_train.cli_fit import DEFAULTS
 
 __all__ = ["KEPT_LABEL", "NAMES", "READY_LABEL", "SECTIONS", "Line", "Section", "sections"]
 
@@ -263,8 +262,11 @@ def _mechanisms() -> Iterator[Line]:
             yield Line(WITH_MECHANISM, f"{'mechanism' if known else 'none'}, {label}", job)
 
 
-#: What the estimators (31 quantiles per input) and `fit` (31 uniform levels) do untold.
-UNTOLD: Mapping[str, Parameters] = {"estimator": {}, "fit": {**DEFAULTS, "layers": 1}}
+#: What the estimators did by default (31 quantiles per input), and what `fit` does.
+UNTOLD: Mapping[str, Parameters] = {
+    "estimator": {},
+    "fit": {"max_nodes": 60, "encoder": "thermometer:31", "layers": 1},
+}
 
 
 def _defaults() -> Iterator[Line]:

@@ -33,6 +33,7 @@ from scm_hw.design import Options, compile_model
 from scm_hw.errors import FitError
 from scm_hw.load import read_model
 from scm_train import datasets
+from scm_train.algorithms import ALGORITHMS
 from scm_train.datasets import Dataset
 
 __all__ = ["PROTOCOLS", "Job", "Split", "parts", "run_trial", "split"]
@@ -122,13 +123,19 @@ def parts(data: Dataset, rows: Split, protocol: str) -> tuple[tuple[Any, ...], d
     return training, {"eval_set": (data.X[rows.test], data.y[rows.test])}
 
 
+#: What parameters that a job leaves out are, whatever the estimators' defaults become: recorded
+#: results stay comparable. Deep learners have two layers.
+BASE = {"max_nodes": 100, "encoder": "thermometer:31:quantile"}
+
+
 def _model(job: Job, data: Dataset, trial: int) -> Any:
     kind = "Regressor" if data.task == "regression" else "Classifier"
     ours = getattr(scm_train, f"{job.learner}{kind}", None)
     if ours is None:
         return rival(job.learner, data.task, trial)
     known = {"mechanism": data.mechanism} if job.mechanism else {}
-    return ours(random_state=trial, **job.parameters, **known)
+    layers = {"layers": 2 if ALGORITHMS[job.learner].deep else 1}
+    return ours(random_state=trial, **BASE | layers | dict(job.parameters) | known)
 
 
 def _fit(model: Any, data: Dataset, rows: Split, protocol: str) -> float:

@@ -62,12 +62,13 @@ REPEATS = 5
 #: it (selective nodes, the exact criterion, steeper scales first), and as hardware takes it. And as
 #: we would have it for data of this size: many nodes, found on some of the rows.
 _LARGE = {"max_nodes": 40, "layers": 1, "candidates": 50}
+_CODED = {"encoder": "thermometer:31:quantile"}
 LARGE = {
     "paper": paper_settings(**_LARGE),
     "sigmoid": paper_settings(
         **_LARGE, criterion="exact", inputs_per_node=(2, 3), lambdas=(30.0, 50.0, 100.0)
     ),
-    "sign": _LARGE,
+    "sign": _LARGE | _CODED,
     "many": paper_settings(
         max_nodes=400,
         layers=1,

@@ -27,8 +27,6 @@ from scm_train.errors import ScmTrainError
 from scm_train.machine import Machine
 from scm_train.scores import class_indices
 
-CANDIDATES = 100
-
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -139,7 +137,6 @@ def _trained(task: Task, point: Point) -> Machine:
         max_nodes=list(point.nodes),
         layers=len(point.nodes),
         activation=point.activation,
-        candidates=CANDIDATES,
         encoder=point.encoder,
         input_bits=point.input_bits,
         inputs_per_node=point.inputs_per_node,

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from scm_train.estimators import SCMRegressor
+
 FEWEST_NODES = 4
 # Each number of nodes is about so much larger than the one before.
 LADDER = 1.4
@@ -87,16 +89,16 @@ class Space:
         return tuple(dict.fromkeys([*steps, self.max_nodes]))
 
     def default(self) -> Point:
-        """What `fit` and `build` do untold."""
-        sizes = (1, 2, 3)[: self.features]
-        nodes = min(60, self.max_nodes)
+        """What `fit` and `build` do by default."""
+        own = SCMRegressor().get_params(deep=False)
         return Point(
-            encoder="thermometer:31",
+            encoder=own["encoder"],
+            # What "auto" is for codes, and for nodes that fire or not.
             input_bits=12,
-            nodes=(nodes,),
-            activation="sign",
-            inputs_per_node=sizes,
-            bias_range="auto",
+            nodes=(min(own["max_nodes"], self.max_nodes),),
+            activation=own["activation"],
+            inputs_per_node=own["inputs_per_node"],
+            bias_range=own["bias_range"],
             frac_bits=12,
             pipeline="balanced",
             fold="auto",

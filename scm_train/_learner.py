@@ -53,12 +53,16 @@ def paper_settings(**overrides: Any) -> dict[str, Any]:
 class Learner(BaseEstimator):
     """What the estimators have in common.
 
+    The signature is the one source of defaults: ``scm_train fit`` and ``scm_hw explore`` take them
+    from here.
+
     Parameters
     ----------
     max_nodes : int, None or one per layer
         Most nodes of a layer, L_max; None for no limit.
     layers : int or None
-        Most hidden layers. None: 2 for the deep learners, 1 for the others, which take no more.
+        Most hidden layers, 1 for learners that are not deep. None: as many as the longest list of
+        values per layer has, or 1.
     activation : str or one per layer
         ``"sign"``, ``"step"``, ``"sigmoid"``, ``"brelu"`` or ``"tanh"``.
     candidates : int or one per layer
@@ -129,7 +133,7 @@ class Learner(BaseEstimator):
     def __init__(
         self,
         *,
-        max_nodes: int | Sequence[int | None] | None = 100,
+        max_nodes: int | Sequence[int | None] | None = 60,
         layers: int | None = None,
         activation: str | Sequence[str] = "sign",
         candidates: int | Sequence[int] = 100,
@@ -138,7 +142,7 @@ class Learner(BaseEstimator):
         criterion: str = "exact",
         tolerance: float = 0.0,
         weights: str = "binary",
-        encoder: str = "thermometer:31:quantile",
+        encoder: str = "thermometer:31",
         input_bits: int | str | None = "auto",
         inputs_per_node: InputsPerNode = (1, 2, 3),
         sign_pattern: SignPattern = 0.5,

@@ -19,6 +19,7 @@ from scm_train.settings import Settings
 __all__ = [
     "LAMBDAS",
     "R_VALUES",
+    "asked_layers",
     "check_draws",
     "draw_of",
     "input_bits_of",
@@ -43,7 +44,7 @@ MOST_LAYERS = 1000
 def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -> Settings:
     """Check the parameters of an estimator and turn them into the engine's settings."""
     p = parameters
-    layers = _layer_count(algorithm, p["layers"])
+    layers = _layer_count(algorithm, asked_layers(p))
     _number("tolerance", p["tolerance"], least=0)
     ridge = p["ridge"]
     if ridge != "auto":
@@ -145,9 +146,19 @@ def _coded(parameters: dict[str, Any]) -> bool:
     return parse_encoder(parameters["encoder"])[0] != "none"
 
 
-def _layer_count(algorithm: Algorithm, layers: int | None) -> int:
-    if layers is None:
-        return 2 if algorithm.deep else 1
+def asked_layers(parameters: dict[str, Any]) -> int:
+    """The most layers that parameters ask for: as said, or as many as their longest list has."""
+    if parameters["layers"] is not None:
+        return parameters["layers"]
+    values = [parameters[name] for name in ("max_nodes", "activation", "candidates")]
+    return max((len(value) for value in values if _is_list(value)), default=1)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str)
+
+
+def _layer_count(algorithm: Algorithm, layers: int) -> int:
     if not algorithm.deep and layers != 1:
         raise ParameterError(
             f"layers must be 1 for {algorithm.name}, not {layers!r}; take a deep learner for more"
@@ -174,7 +185,7 @@ def _search_settings(algorithm: Algorithm, p: dict[str, Any]) -> SearchSettings:
 
 
 def _per_layer(name: str, value: Any, layers: int) -> tuple[Any, ...]:
-    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
+    if not _is_list(value):
         return (value,) * layers
     if len(value) != layers:
         raise ParameterError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scm_train._parameters import asked_layers
 from scm_train.engine import EXACT_FIT
 from scm_train.history import History
 
@@ -24,7 +25,7 @@ class Ending:
 
 def early_endings(history: History, settings: dict[str, Any]) -> list[Ending]:
     """The layers that ended before their limit; ``settings`` are those of the estimator."""
-    max_nodes, count = settings["max_nodes"], settings["layers"] or len(history.stops)
+    max_nodes, count = settings["max_nodes"], asked_layers(settings)
     limits = max_nodes if isinstance(max_nodes, Sequence) else [max_nodes] * count
     layers = list(zip(history.nodes_per_layer, history.stops, strict=True))
     # After an empty layer nothing follows; what else is missing came after the target was met.

@@ -25,10 +25,6 @@ from scm_train.trials import best_trial, summary
 
 __all__ = ["fit"]
 
-DEFAULTS: dict[str, Any] = {"max_nodes": 60, "encoder": "thermometer:31"}
-#: Parameters that may be lists, a value per layer.
-_PER_LAYER = ("max_nodes", "activation", "candidates")
-
 
 def fit(args: argparse.Namespace) -> None:
     """Train as the command line says, and write the model file."""
@@ -113,17 +109,11 @@ def _learner(args: argparse.Namespace, data: Data, trial: int) -> estimators.Lea
     cls = getattr(estimators, f"{args.algorithm}{suffix}")
     known = cls().get_params(deep=False)
     given = {name: value for name, value in vars(args).items() if name in known}
-    parameters = DEFAULTS | (estimators.paper_settings() if args.paper else {}) | given
-    parameters.setdefault("layers", _longest([parameters.get(key) for key in _PER_LAYER]))
+    parameters = (estimators.paper_settings() if args.paper else {}) | given
     parameters["mechanism"] = fit_mechanism(args, data.rows.feature_names, data.mechanism)
     # Each trial has a seed of its own; the split of the rows is the same for all.
     seed = (args.seed + trial) % 2**32
     return cls(**parameters, random_state=seed, verbose=not args.quiet)
-
-
-def _longest(values: list[Any]) -> int:
-    """As many layers as the longest list of values per layer."""
-    return max((len(value) for value in values if isinstance(value, list)), default=1)
 
 
 # -------------------------------------------------------------------------------------- results

@@ -23,6 +23,26 @@ class OneLineParser(argparse.ArgumentParser):
         raise ParameterError(message + remedy)
 
 
+class _WithDefaults(argparse.HelpFormatter):
+    """Help that ends with a flag's default in the estimators' signature."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        # They import scikit-learn, which only this text has to wait for.
+        from scm_train.estimators import SCMRegressor
+
+        default = SCMRegressor().get_params(deep=False).get(action.dest)
+        if action.default is not argparse.SUPPRESS or default is None:
+            return action.help
+        return f"{action.help} ({shown(default)})"
+
+
+def shown(value: Any) -> str:
+    """A default as the command line takes it."""
+    if isinstance(value, tuple):
+        return ",".join(map(shown, value))
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of `python -m scm_train`."""
     parser = OneLineParser(
@@ -49,8 +69,9 @@ def _add_fit(commands: Any) -> None:
     fit = commands.add_parser(
         "fit",
         help="train a model and write it to a file",
-        description="Train a model. What is not said is as the estimators have it, but for 60 sign "
-        "nodes in one layer on thermometer:31 codes; such a model is ready for hardware.",
+        description="Train a model. Its defaults, in parentheses, are those of the estimators, and "
+        "give a model that is ready for hardware.",
+        formatter_class=_WithDefaults,
         # Only flags that were given overrule the estimators' own defaults.
         argument_default=argparse.SUPPRESS,
     )
@@ -98,12 +119,12 @@ def _add_data_flags(fit: argparse.ArgumentParser) -> None:
         help="share of rows kept for the test (0.25, or the split of a named data set)",
     )
     group.add_argument(
-        "--validation-fraction", type=real, help="share of training rows to validate on (0.1)"
+        "--validation-fraction", type=real, help="share of training rows to validate on"
     )
     group.add_argument(
         "--search-rows",
         type=whole,
-        help="most rows to find nodes on; linear part and readout see all (all)",
+        help="most rows to find nodes on; linear part and readout see all (all rows)",
     )
     group.add_argument("--seed", type=seed, default=0, help="of the split and of training (0)")
 
@@ -118,7 +139,11 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
         default=False,
         help="start from the paper's settings (sigmoid nodes on plain inputs)",
     )
-    add("--layers", type=whole, help="most hidden layers (as many as a list below has, or 1)")
+    add(
+        "--layers",
+        type=whole,
+        help="most hidden layers (as many as the longest list below has, or 1)",
+    )
     add(
         "--max-nodes",
         type=per_layer(number_or(int, none=None, inf=None)),
@@ -144,8 +169,8 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add("--lambdas", type=numbers, help="scales of the weights, in the order they are tried")
     add("--r", type=numbers, dest="r_values", help="increasing sequence r of the inequality")
     add("--tolerance", type=real, help="training RMSE at which training ends")
-    add("--stop-step", type=whole, help="early stopping: L_step (20)")
-    add("--stop-tolerance", type=real, help="early stopping: tau (0.001)")
+    add("--stop-step", type=whole, help="early stopping: L_step")
+    add("--stop-tolerance", type=real, help="early stopping: tau")
     add(
         "--removal-tolerance",
         type=real,
@@ -154,7 +179,7 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add(
         "--removal",
         type=real,
-        help="backward removal: grow by this share beyond --max-nodes, drop what pays least (0)",
+        help="backward removal: grow by this share beyond --max-nodes, drop what pays least",
     )
     add("--alpha", type=real, help="factor of the LASSO for the linear part")
     add(
@@ -323,5 +348,5 @@ def inputs_per_node(text: str) -> Any:
 
 
 def bias_range(text: str) -> str | tuple[float, ...]:
-    """Auto, data, paper, or two numbers."""
-    return text if text in ("auto", "data", "paper") else numbers(text)
+    """Auto, data, middle, paper, or two numbers."""
+    return text if text in ("auto", "data", "middle", "paper") else numbers(text)

@@ -6,17 +6,22 @@ import argparse
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from scm_explore.evaluate import Task, _trained, named
+from scm_explore.space import Space
 from scm_hw.load import evaluate, read_model
 from scm_train import estimators, model_file
 from scm_train.__main__ import main
-from scm_train.cli_parser import build_parser
+from scm_train.cli_data import Data, split
+from scm_train.cli_parser import build_parser, shown
 from scm_train.machine import hardware_reasons
+from scm_train.tables import read_rows
 from tests.train.commands import FAST, fitted, labels_csv, plant_csv
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -141,23 +146,60 @@ def test_every_flag_reaches_the_learner(monkeypatch):
     assert [layer.activation for layer in machine.layers] == ["sign", "step"]
 
 
-def test_numbers_in_the_help_are_the_defaults():
+def test_the_help_has_the_estimators_defaults():
     own = estimators.SCMRegressor().get_params()
-    shown = {}
-    for action in fit_actions():
-        if number := re.search(r"\(([\d.]+)\)$", action.help or ""):
-            default = own[action.dest] if action.default == argparse.SUPPRESS else action.default
-            shown[action.dest] = (float(number[1]), default)
-    assert {"stop_step", "stop_tolerance", "validation_fraction", "seed"} <= set(shown)
-    assert {name: told for name, (told, _) in shown.items()} == {
-        name: default for name, (_, default) in shown.items()
-    }
+    text = " ".join(fit_parser().format_help().split())
+    for action in fit_parser()._actions:
+        if (default := own.get(action.dest)) is not None and action.dest != "mechanism":
+            help_text = re.escape(" ".join(str(action.help).split()))
+            (told,) = re.findall(help_text.replace("\\-", "\\- ?") + r" \(([^)]+)\)", text)
+            assert shown(default) == told
+    assert shown((1, 2, 3)) == "1,2,3"
+    assert (shown(0.001), shown(0.999999), shown(0.0), shown(60)) == (
+        "0.001",
+        "0.999999",
+        "0",
+        "60",
+    )
 
 
-def fit_actions() -> list[argparse.Action]:
-    """The flags of `fit`."""
+def test_no_flag_of_the_learner_has_a_default_of_its_own():
+    own = set(estimators.SCMRegressor().get_params()) - {"mechanism", "random_state", "verbose"}
+    actions = {action.dest: action for action in fit_parser()._actions}
+    assert own <= set(actions)
+    assert {actions[name].default for name in own} == {argparse.SUPPRESS}
+
+
+@pytest.mark.parametrize(("data", "target"), [("plant", "force"), ("labels", "grade")])
+def test_every_door_gives_the_same_machine(data, target):
+    """`fit`, the estimator, and the first point of `explore`: one machine, to the byte."""
+    data = plant_csv() if data == "plant" else labels_csv()
+    assert main(["fit", data, "--target", target, "--out", "m.npz", "-q"]) == 0
+    machine = model_file.load("m.npz")
+    rows = read_rows(data, [target])
+    task = "regression" if target == "force" else "classification"
+    about = Data(rows, task, "", {})
+    train, _ = split(about, None, 0)
+    X, y = rows.X[train], rows.y[train]
+    kind = estimators.SCMRegressor if task == "regression" else estimators.SCMClassifier
+    by_hand = kind(random_state=0).fit(X, y).machine_
+    names = (rows.feature_names, rows.target_names)
+    job = Task(X, y, X, y, task == "classification", *names, "arty-a7", 0)
+    explored = _trained(job, Space(X.shape[1], 1000).default())
+    model_file.save(explored, "explored.npz")
+    own = replace(named(by_hand, *names), info=explored.info)
+    model_file.save(own, "own.npz")
+    assert Path("own.npz").read_bytes() == Path("explored.npz").read_bytes()
+    told = replace(machine, info=explored.info, evaluation=None)
+    model_file.save(told, "told.npz")
+    assert Path("told.npz").read_bytes() == Path("own.npz").read_bytes()
+    assert_array_equal(machine.predict(rows.X), by_hand.predict(rows.X))
+
+
+def fit_parser() -> argparse.ArgumentParser:
+    """The parser of `fit`."""
     parsers = next(a for a in build_parser()._actions if isinstance(a.choices, dict))
-    return parsers.choices["fit"]._actions
+    return parsers.choices["fit"]
 
 
 def test_values_that_are_words():
