@@ -72,10 +72,12 @@ FAST = {"max_nodes": 15, "candidates": 20}
 def test_learners_differ_as_the_paper_says(name: str) -> None:
     x, y = regression()
     labels = (y > np.median(y)).astype(int)
-    model = getattr(scm_train, name)(random_state=0, **FAST)
-    model.fit(x, labels if name.endswith("Classifier") else y)
     learner = name.removesuffix("Regressor").removesuffix("Classifier")
     deep = learner in ("DeepSCN", "SCM", "DIRVFL1", "DIRVFL2")
+    # One layer by default; values for two layers ask for two, which only deep learners take.
+    settings = FAST | ({"candidates": [20, 20]} if deep else {})
+    model = getattr(scm_train, name)(random_state=0, **settings)
+    model.fit(x, labels if name.endswith("Classifier") else y)
     linear = learner in ("SCM", "DIRVFL2")
     assert len(model.machine_.layers) == (2 if deep else 1)
     assert model.machine_.linear.any() == model.machine_.intercept.any() == linear
@@ -271,7 +273,7 @@ def test_feature_names_come_from_the_data_frame() -> None:
         (SCMRegressor(layers=0), "layers must be a positive whole number, not 0"),
         (SCNRegressor(layers=2), "layers must be 1 for SCN, not 2; take a deep learner for more"),
         (SCMRegressor(candidates=2.5), "candidates must be a positive whole number, not 2.5"),
-        (SCMRegressor(max_nodes=[5]), r"max_nodes must be one value or one per layer \(2\)"),
+        (SCMRegressor(layers=2, max_nodes=[5]), r"must be one value or one per layer \(2\)"),
         (SCMRegressor(weights="real"), "weights must be 'binary' for SCM, not 'real'"),
         (DIRVFL2Regressor(weights="real"), "weights must be 'binary' for DIRVFL2, not 'real'"),
         (SCMRegressor(activation="relu"), "activation must be one of"),
