@@ -45,7 +45,12 @@ def add_command(commands: Any) -> None:
     add("--resume", action="store_true", help="go on with the search in that folder")
     add("--jobs", type=positive, metavar="N", help="processes on this machine (one per core)")
     add("--scheduler", metavar="ADDRESS", help="a Dask cluster instead, such as tcp://host:8786")
-    add("--no-synth", action="store_true", help="leave the LUTs of the front estimated")
+    add(
+        "--no-synth",
+        "--no-synthesis",
+        action="store_true",
+        help="choose the front by estimated LUTs, which may be off by a third and more",
+    )
     add("-q", "--quiet", action="store_true", help="no progress")
     add("--json", action="store_true", help="the front as JSON on stdout")
     parser.set_defaults(run=_run)

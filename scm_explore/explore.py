@@ -77,19 +77,25 @@ def _batch(number: int, seed: int, space: Space, journal: Journal) -> list[Point
     return next_batch(space, seed, number, front, tried)
 
 
+def _next_to_synthesise(journal: Journal) -> list[int]:
+    front = journal.front()
+    return [*front, *(number for number in journal.contenders() if number not in front)]
+
+
 def synthesise_front(
     board: str, journal: Journal, pool: Pool, tell: Tell, until: float | None = None
 ) -> None:
-    """Real resources for every point on the front.
+    """Real resources for every point that may be on the front, which is then that of real ones.
 
-    They differ from the estimates, so that a point may drop out and let others in: those are
-    synthesised as well, until the front is real throughout or the time is up.
+    Estimates choose what is synthesised, with a margin for their error. A point may drop out and
+    let others in: those are synthesised as well, until the front is real throughout or the time is
+    up. What the front needs comes first.
     """
     done = 0
     while True:
         jobs = {
             number: (journal.points[number].point, journal.model_path(number).read_bytes())
-            for number in journal.front()
+            for number in _next_to_synthesise(journal)
             if journal.points[number].synthesised is None
         }
         if not jobs:

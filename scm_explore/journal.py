@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from scm_explore.evaluate import Outcome
-from scm_explore.front import Objectives, pareto_front
+from scm_explore.front import Objectives, dominates, pareto_front
 from scm_explore.space import Point
 from scm_hw.errors import OptionError
 
 FORMAT = "scm-explore"
+# Estimates of LUTs have been found off by 12 to 85 %; most are within a third.
+LUT_ERROR = 0.35
 FILE, MODELS = "journal.jsonl", "models"
 
 
@@ -79,6 +81,20 @@ class Journal:
             }
         )
 
+    def contenders(self) -> list[int]:
+        """Numbers of the points that synthesis may put on the front, the best error first.
+
+        Estimates are off by up to `LUT_ERROR` either way: an estimated point is one where it would
+        be on the front with as few LUTs as it may have, and all others as their estimates say.
+        """
+        built = {n: record for n, record in self.points.items() if record.buildable}
+        front = {n: built[n].objectives for n in self.front()}
+        return [
+            n
+            for n, record in sorted(built.items(), key=lambda item: (item[1].objectives, item[0]))
+            if n in front or not any(dominates(one, _least(record)) for one in front.values())
+        ]
+
     def kept(self) -> int:
         """Finished points in the file; an interrupt may come between it and `points`."""
         lines = (self.folder / FILE).read_bytes().splitlines(keepends=True)
@@ -102,6 +118,12 @@ class Journal:
                 f"journal {self.folder / FILE} can't be written (no space left); make room, "
                 "then go on with --resume"
             )
+
+
+def _least(record: Record) -> Objectives:
+    """The objectives of a point if synthesis were as kind to it as it has been to any."""
+    error, lut, latency = record.objectives
+    return (error, lut if record.synthesised else lut / (1 + LUT_ERROR), latency)
 
 
 def _estimated(record: Record) -> Objectives:

@@ -247,6 +247,9 @@ def _shape(
     if plan is not None:
         return literal, plan
     layout = _unrolled(lowered.program, board, options, _evaluation_codes(model, fixed))
+    # Estimates decide here, with `USABLE_SHARE` of the device as a margin for their error. Close to
+    # the limit synthesis has the last word: `build` holds its figures against the room and refuses
+    # what does not fit, and `explore` ranks by them.
     if options.fold == "auto" and foldable(model) and not within(layout.cost, board.room):
         return literal, _fastest(lowered, board, options)
     return layout.stages, layout.schedule

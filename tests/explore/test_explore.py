@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from scm_explore import evaluate
-from scm_explore.explore import Limits, explore
+from scm_explore.evaluate import Outcome
+from scm_explore.explore import Limits, explore, synthesise_front
 from scm_explore.journal import FILE, open_journal
 from scm_explore.pools import LocalPool
 from scm_explore.results import write_results
@@ -332,3 +333,32 @@ def test_large_parts_are_thinned_to_what_a_model_file_carries() -> None:
     for count in (10, MAX_EVALUATION_ROWS, MAX_EVALUATION_ROWS + 1, 10**5):
         kept = _bounded(np.arange(count))
         assert min(count, MAX_EVALUATION_ROWS // 2) <= len(kept) <= MAX_EVALUATION_ROWS
+
+
+class Synthesis:
+    """A pool whose synthesis finds other LUTs than the estimates have."""
+
+    def __init__(self, luts: dict[int, int]) -> None:
+        self.luts = luts
+        self.done: list[int] = []
+
+    def run(self, work: Any, common: Any, jobs: Any, until: float | None = None) -> Any:
+        for number in jobs:
+            self.done.append(number)
+            yield number, Outcome({"lut": self.luts[number]})
+
+
+def test_the_front_is_that_of_synthesised_figures(tmp_path: Path) -> None:
+    """The estimates put a design on the front that is none, and leave one out that is."""
+    journal = open_journal(tmp_path / "out", {"name": "plant"}, resume=False)
+    point = Space(3, 5).default()
+    for number, (error, lut) in enumerate([(0.1, 100), (0.1, 110), (0.5, 90), (0.6, 200)]):
+        facts = {"error_held": error, "lut": lut, "latency_ns": 20.0, "nodes": (5,)}
+        journal.add_point(number, point, Outcome(facts, b"model"))
+    assert journal.front() == [0, 2]
+    pool: Any = Synthesis({0: 180, 1: 80, 2: 95, 3: 0})
+    synthesise_front("arty-a7", journal, pool, lambda *_: None)
+    assert journal.front() == [1]
+    # What can't be on the front costs no synthesis.
+    assert pool.done == [0, 2, 1]
+    journal.close()

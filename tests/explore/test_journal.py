@@ -119,3 +119,15 @@ def test_folders_of_others_are_left_alone(tmp_path: Path, journal: Journal) -> N
     with pytest.raises(OptionError, match=f"must hold a search to resume, not no {FILE}"):
         open_journal(tmp_path / "own", ABOUT, resume=True)
     assert [p.name for p in (tmp_path / "own").iterdir()] == ["letter.txt"]
+
+
+def test_contenders_have_a_margin_for_the_error_of_estimates(journal: Journal) -> None:
+    """Point 3 is behind point 0 by an estimate that may be too high; the synthesis says."""
+    assert journal.front() == [1, 0]
+    assert journal.contenders() == [1, 0, 3]
+    journal.add_synthesis(3, Outcome({"lut": 45}))
+    assert journal.front() == [1, 0, 3]
+    journal.add_point(4, POINT, found(0.3, 100, 20.0))
+    assert 4 not in journal.contenders()
+    journal.add_synthesis(0, Outcome({"lut": 70}))
+    assert journal.contenders() == [1, 0, 3]
