@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scm_explore.journal import Journal
+from scm_hw.text import printable
 
 SHOWN = 12
 
@@ -115,4 +116,7 @@ def show_front(result: dict[str, Any], folder: str) -> None:
         f"{len(result['front']):,} on the front (~: estimated LUTs):"
     )
     console.print(table)
-    console.print(f"{folder}/front.html to look at, front.csv, and a model file for each to build")
+    console.print(
+        f"{printable(folder)}/front.html to look at, front.csv, and a model file for each to build",
+        markup=False,
+    )

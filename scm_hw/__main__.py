@@ -18,6 +18,7 @@ from scm_hw.errors import (
     ScmError,
     ToolError,
 )
+from scm_hw.text import one_line
 
 # What goes wrong with good input.
 FAILURES = (CompilerError, LinkError, MismatchError, ToolError)
@@ -43,17 +44,18 @@ def _run(argv: Sequence[str] | None) -> int:
         args.run(args)
         sys.stdout.flush()
     except ScmError as error:
-        print(f"error: {_one_line(str(error))}", file=sys.stderr)
+        print(f"error: {one_line(str(error))}", file=sys.stderr)
         return FAILED if isinstance(error, FAILURES) else BAD_INPUT
     except KeyboardInterrupt as stop:
-        kept = str(stop) or "nothing was written, an earlier build is untouched"
-        print(f"interrupted: {kept}", file=sys.stderr)
+        said = ": ".join(filter(None, ("interrupted", str(stop))))
+        print(one_line(said), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         _forget_stdout()
         return BROKEN_PIPE
     except OSError as error:
-        print(f"error: {error}; make room, or choose another folder", file=sys.stderr)
+        reason = one_line(str(error))
+        print(f"error: {reason}; make room, or choose another folder", file=sys.stderr)
         _forget_stdout()
         return FAILED
     return 0
@@ -72,14 +74,9 @@ def _show_warning(
 ) -> None:
     """Our own warnings are for the user: one line, without the place in the program."""
     if issubclass(category, RangeWarning):
-        print(f"note: {_one_line(str(message))}", file=sys.stderr)
+        print(f"note: {one_line(str(message))}", file=sys.stderr)
     else:
         _show_elsewhere(message, category, filename, lineno, file, line)
-
-
-def _one_line(text: str) -> str:
-    """A user's words may have line ends in them, and worse; they are shown as Python has them."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _open_standard_files() -> None:

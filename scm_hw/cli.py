@@ -28,6 +28,7 @@ from scm_hw.passes import NAMES
 from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
 from scm_hw.rows import check_rows, read_csv
 from scm_hw.schedule import MODES
+from scm_hw.text import printable
 
 # Entry points of this group are called with the subparsers, to add a command each.
 COMMANDS = "scm_hw.commands"
@@ -230,7 +231,11 @@ def _build(args: argparse.Namespace) -> None:
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)
     with progress.running():
-        done = build(args.model, board, _options(args), how, progress.tell)
+        try:
+            done = build(args.model, board, _options(args), how, progress.tell)
+        except KeyboardInterrupt:
+            kept = "nothing was written, an earlier build is untouched"
+            raise KeyboardInterrupt(kept) from None
     if args.json:
         steps = {"passes": _steps(done.design)} if args.explain else {}
         print(json.dumps({"folder": str(done.folder), **done.report, **steps}))
@@ -247,7 +252,7 @@ def _steps(design: Design) -> list[dict[str, Any]]:
 def _explain(design: Design) -> None:
     """What the passes did, or how the core is folded: no pass has a part in that."""
     if design.fold is not None:
-        print(design.fold)
+        print(printable(str(design.fold)))
     else:
         show_steps(explain(design))
 
@@ -277,7 +282,7 @@ def _sim(args: argparse.Namespace) -> None:
         f"interval {result.interval}"
     )
     if result.waveform is not None:
-        print(f"waveform: {result.waveform}")
+        print(printable(f"waveform: {result.waveform}"))
 
 
 def _make_workdir(folder: Path) -> None:
@@ -295,7 +300,7 @@ def _show(args: argparse.Namespace) -> None:
     board = choose_board(args.board, args.part, args.clock)
     design = load_design(args.model, board, _options(args))
     program = program_after(design, args.after)
-    print(json.dumps(as_json(program)) if args.json else program)
+    print(json.dumps(as_json(program)) if args.json else printable(str(program)))
 
 
 def _report(args: argparse.Namespace) -> None:

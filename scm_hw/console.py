@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as RowProgress
 from rich.table import Table
+from rich.text import Text
 
 from scm_hw.boards import Board
 from scm_hw.build import Build
@@ -30,6 +31,7 @@ from scm_hw.host.compare import Comparison
 from scm_hw.progress import heard_by
 from scm_hw.report.compare import lines
 from scm_hw.report.paper import paper_rows
+from scm_hw.text import one_line, printable
 
 
 class _TimeLeft(ProgressColumn):
@@ -64,7 +66,7 @@ class Progress:
             return
         self._done()
         self.step, self.since = step, time.monotonic()
-        self.task = self.bar.add_task(step, total=None)
+        self.task = self.bar.add_task(escape(one_line(step)), total=None)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -87,7 +89,7 @@ class Progress:
         if self.bar is not None and self.task is not None:
             self.bar.remove_task(self.task)
             spent = time.monotonic() - self.since
-            self.console.print(f"  {self.step}, {spent:.1f} s", style="dim", markup=False)
+            self.console.print(f"  {one_line(self.step)}, {spent:.1f} s", style="dim", markup=False)
         self.task = None
 
 
@@ -96,21 +98,31 @@ class _Output(Console):
         # Rich would leave the program from here, with another exit code than `print`.
         raise BrokenPipeError
 
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Texts are shown as they are, whatever a model file or a report calls its things."""
+        shown = (Text(printable(o)) if isinstance(o, str) else o for o in objects)
+        super().print(*shown, **how)
 
-def _console() -> Console:
+
+def _console() -> _Output:
     # A pipe has no width of its own; tables must not be folded in it.
     return _Output() if sys.stdout.isatty() else _Output(width=110, highlight=False)
+
+
+def _cells(texts: Iterable[object]) -> list[Text]:
+    return [Text(printable(str(text))) for text in texts]
 
 
 def show_build(build: Build) -> None:
     """The figures of a build, and which files to open."""
     console = _console()
     report = build.report
-    console.print(f"[bold]{report['name']}[/] for {report['board']} ({report['part']})")
+    title = Text(printable(report["name"]), style="bold")
+    console.print(title + f" for {printable(report['board'])} ({printable(report['part'])})")
     for line in summary_lines(report):
         console.print(f"  {line}")
     console.print(paper_table(report))
-    console.print(f"digest {report['digest'][:16]}, files in {build.folder}/:", markup=False)
+    console.print(f"digest {report['digest'][:16]}, files in {build.folder}/:")
     for what, name in _files_to_open(build):
         console.print(f"  {name:<14} {what}")
 
@@ -182,7 +194,7 @@ def paper_table(report: dict[str, Any]) -> Table:
     for column in ("", "paper", "here"):
         table.add_column(column, justify="left" if not column else "right")
     for row in paper_rows(report):
-        table.add_row(*row)
+        table.add_row(*_cells(row))
     return table
 
 
@@ -207,9 +219,11 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
 
 
 def show_comparison(reports: list[dict[str, Any]], names: list[str]) -> None:
-    table = Table("", *map(escape, names))
+    table = Table("")
+    for name in _cells(names):
+        table.add_column(name)
     for line in lines(reports):
-        table.add_row(line.label, *line.values)
+        table.add_row(*_cells((line.label, *line.values)))
     _console().print(table)
 
 
@@ -273,6 +287,6 @@ def show_steps(steps: list[Step]) -> None:
         saved = f"{before - step.luts:,}" if before != step.luts else ""
         note = "left out" if step.left_out else ""
         cells = (f"{step.operations:,}", f"{step.luts:,}", saved, str(step.cycles), note)
-        table.add_row(step.name, *cells)
+        table.add_row(*_cells((step.name, *cells)))
         before = step.luts
     _console().print(table)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import serial
 
-from scm_hw.errors import LinkError
+from scm_hw.errors import LinkError, OptionError
 from scm_hw.uart import Deframer, Packet
 
 # How long a read waits for a first byte; packets are handled as they come.
@@ -17,6 +21,75 @@ WRITE_SECONDS = 5.0
 
 class LostError(LinkError):
     """The port is not there, or not there any more."""
+
+
+# How long a port is waited for that somebody may be making: an emulator that has yet to start, and
+# one that says, by a file beside the link, that it is compiling.
+APPEAR_SECONDS = 20.0
+MAKING_SECONDS = 900.0
+LOOK_SECONDS = 0.1
+
+
+def making(link: Path) -> Path:
+    """The file that an emulator holds locked beside its link until the link is there."""
+    return link.with_name(f".{link.name}.making")
+
+
+@contextlib.contextmanager
+def announced(link: Path | None) -> Iterator[None]:
+    """Tells those who wait for the link that it is being made."""
+    if link is None:
+        yield
+        return
+    path = making(link)
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise OptionError(
+            f"can't make the link {link}: {error.strerror}; choose another with --link"
+        ) from None
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
+def await_port(port: str, tell: Callable[[str], None]) -> None:
+    """Wait until there is such a port, as long as somebody may be making it.
+
+    A device of the system is there or is not: nobody makes one. `tell` is told once.
+    """
+    path = Path(port)
+    if path.is_relative_to("/dev") or "://" in port:
+        return
+    start = time.monotonic()
+    told = False
+    while not path.exists():
+        waited = time.monotonic() - start
+        if waited > (MAKING_SECONDS if _is_making(path) else APPEAR_SECONDS):
+            return
+        if not told:
+            tell(f"waiting for {port}")
+            told = True
+        time.sleep(LOOK_SECONDS)
+
+
+def _is_making(link: Path) -> bool:
+    """Whether a process is there that makes the link: the lock goes with the process."""
+    try:
+        file = os.open(making(link), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
 
 
 class Link:

@@ -74,7 +74,7 @@ def _read(folder: Path) -> dict[str, Any]:
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise OptionError(f"report {path} must be of the format {FORMAT}; build it again")
     try:
-        lines([report])
+        _ = [str(report["name"]), *lines([report])]
         float(report["resources"]["lut"] * report["latency_ns"])
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise OptionError(

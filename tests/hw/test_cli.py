@@ -61,6 +61,19 @@ def assert_one_line(text: str, message: str) -> None:
     assert re.match(f"error: {message}".replace("?", r"\?"), text), text
 
 
+def test_names_in_a_model_never_reach_the_terminal_as_they_are(
+    at_work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays = small_arrays()
+    meta = oracle.meta_of(arrays) | {"features": ["a\x1b[2J", "[/red]"], "name": "[/red]\x1b[2J"}
+    write_model(at_work / "evil.npz", arrays | {"meta": meta_array(meta)})
+    build = ["build", "evil.npz", "--out", "evil", *QUICK]
+    for arguments in (["show", "evil.npz"], [*build, "--explain"], ["report", "evil"]):
+        assert main(arguments) in (0, 2)
+        out, err = capsys.readouterr()
+        assert all(c.isprintable() or c == "\n" for c in out + err), arguments
+
+
 def test_data_outside_the_training_range_is_one_line(
     at_work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,11 +17,13 @@ from scm_hw.console import (
     progress_bar,
     show_boards,
     show_build,
+    show_comparison,
     show_run,
     summary_lines,
 )
 from scm_hw.host.compare import Comparison
 from scm_hw.progress import listener
+from scm_hw.text import printable
 from tests.hw.reports import report_of
 
 
@@ -167,3 +169,16 @@ def test_steps_of_unknown_length_are_passed_over(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Progress(quiet=False).running():
         listener()(1.0, 2.0)
+
+
+@pytest.mark.parametrize("name", ["[/red]", "[bold]x", "a\x1b[2Jb", "c\x9b2Jd"])
+def test_names_are_neither_markup_nor_commands_to_the_terminal(
+    name: str, report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doctored = report | {"name": name, "board": name, "part": name, "digest": name}
+    show_build(Build(tmp_path, doctored))
+    show_comparison([doctored, report], [name, "other"])
+    out = capsys.readouterr().out
+    assert all(c.isprintable() or c == "\n" for c in out)
+    assert f"{printable(name)} for {printable(name)}" in out
+    assert out.count(printable(name)) >= 6

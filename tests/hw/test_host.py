@@ -16,7 +16,7 @@ import pytest
 from scm_hw import boards
 from scm_hw.design import compile_model
 from scm_hw.errors import LinkError, OptionError, RangeWarning
-from scm_hw.host import Board, exchange
+from scm_hw.host import Board, exchange, link
 from scm_hw.host import board as host_board
 from scm_hw.host.link import LostError
 from scm_hw.identity import describe
@@ -330,3 +330,33 @@ def test_a_description_of_other_widths_is_refused() -> None:
             pytest.raises(LinkError, match=complaint),
         ):
             _ = board.description
+
+
+def test_a_port_that_is_being_made_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "APPEAR_SECONDS", 0.3)
+    told: list[str] = []
+    port = tmp_path / "board"
+    start = time.monotonic()
+    link.await_port(str(port), told.append)
+    assert time.monotonic() - start < 5 and told == [f"waiting for {port}"]
+    with link.announced(port):
+        maker = threading.Timer(1.0, lambda: port.symlink_to("/dev/null"))
+        maker.start()
+        link.await_port(str(port), told.append)
+    assert port.exists() and len(told) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board"]
+    link.await_port(str(port), told.append)
+    link.await_port("/dev/ttyNOBODY", told.append)
+    assert len(told) == 2
+
+
+def test_a_maker_that_was_killed_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "APPEAR_SECONDS", 0.2)
+    link.making(tmp_path / "board").touch()
+    start = time.monotonic()
+    link.await_port(str(tmp_path / "board"), lambda _: None)
+    assert time.monotonic() - start < 5

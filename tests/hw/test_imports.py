@@ -24,6 +24,7 @@ ROOTS = {
 # The stages of the compiler. Each imports only from itself and from those before it.
 STAGES = (
     "errors",
+    "text",
     "columns",
     "outputs",
     "folders",

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -91,7 +92,9 @@ def test_a_place_that_cannot_be_written_is_told_at_once(
     refused(tmp_path / ("a" * 300), FOLDER, "can't be written (File name too long)")
     monkeypatch.setattr(os, "access", lambda *_: False)
     refused(tmp_path / "new", FILE, "can't be written (Permission denied)")
-    refused(Path("/proc/sys/new/a"), FILE, "can't be written (")
+    flags = SimpleNamespace(f_flag=os.ST_RDONLY)
+    monkeypatch.setattr(os, "statvfs", lambda _: flags)
+    refused(tmp_path / "new", FILE, "can't be written (Read-only file system)")
 
 
 def test_a_terminals_link_is_the_emulators(tmp_path: Path) -> None:
