@@ -21,15 +21,23 @@ from scm_hw.console import (
     show_run,
     summary_lines,
 )
+from scm_hw.design import Design, compile_model
 from scm_hw.host.compare import Comparison
 from scm_hw.progress import listener
 from scm_hw.text import printable
+from tests.hw.commands import SMALL
 from tests.hw.reports import report_of
+from tests.support import random_model
 
 
 @pytest.fixture(scope="module")
 def report() -> dict[str, Any]:
     return report_of()
+
+
+@pytest.fixture(scope="module")
+def design() -> Design:
+    return compile_model(random_model(1, **SMALL), boards.get("arty-a7"))
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> str:
@@ -94,11 +102,11 @@ def test_a_classifier_has_its_accuracy_told() -> None:
 
 
 def test_a_build_names_the_files_that_are_there(
-    report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    design: Design, report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("scm_core.v", "report.json"):
         (tmp_path / name).write_text("")
-    show_build(Build(tmp_path, report))
+    show_build(Build(tmp_path, report, design))
     out = capsys.readouterr().out
     assert "small for nexys-a7 (xc7a100tcsg324-1)" in out
     assert report["digest"][:16] in out
@@ -109,9 +117,9 @@ def test_a_build_names_the_files_that_are_there(
 
 
 def test_names_are_not_taken_for_markup(
-    report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    design: Design, report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_build(Build(tmp_path / "[bold]out", report))
+    show_build(Build(tmp_path / "[bold]out", report, design))
     assert "[bold]out/:" in capsys.readouterr().out.replace("\n", "")
 
 
@@ -173,10 +181,14 @@ def test_steps_of_unknown_length_are_passed_over(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", ["[/red]", "[bold]x", "a\x1b[2Jb", "c\x9b2Jd"])
 def test_names_are_neither_markup_nor_commands_to_the_terminal(
-    name: str, report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    design: Design,
+    report: dict[str, Any],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     doctored = report | {"name": name, "board": name, "part": name, "digest": name}
-    show_build(Build(tmp_path, doctored))
+    show_build(Build(tmp_path, doctored, design))
     show_comparison([doctored, report], [name, "other"])
     out = capsys.readouterr().out
     assert all(c.isprintable() or c == "\n" for c in out)
