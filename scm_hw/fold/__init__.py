@@ -2,8 +2,10 @@
 
 from scm_hw.fold.core import FoldedCore
 from scm_hw.fold.costs import estimate_fold
+from scm_hw.fold.folds import Fold, parse_fold
 from scm_hw.fold.machine import FoldedLayer, Machine, fold_machine
-from scm_hw.fold.plan import Bank, Fold, FoldPlan, Phase, parse_fold
+from scm_hw.fold.memories import Bank
+from scm_hw.fold.plan import FoldPlan
 from scm_hw.fold.search import (
     USABLE_SHARE,
     fastest_plan,
@@ -12,6 +14,7 @@ from scm_hw.fold.search import (
     surely_too_large,
     within,
 )
+from scm_hw.fold.timeline import Phase
 
 __all__ = [
     "USABLE_SHARE",

@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 
 from scm_hw.boards import Device
 from scm_hw.fold.costs import pe_cost, rom_luts
+from scm_hw.fold.folds import Fold
 from scm_hw.fold.machine import Machine
-from scm_hw.fold.plan import BLOCK_DEPTH, Fold, FoldPlan
+from scm_hw.fold.memories import BLOCK_DEPTH
+from scm_hw.fold.plan import FoldPlan
+from scm_hw.schedule import Cost
 from scm_hw.target import TECHNOLOGIES, Technology
 
 Numbers = NDArray[np.int64]
+Choices = NDArray[np.bool_]
 
 # Steps of an eighth to a quarter.
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112)
@@ -33,21 +37,25 @@ def foldings(
 
     What can't fit within that share of the device is left out.
     """
-    table = _table(machine, period_ns, grade)
-    pairs = _pairs(table, device, share)
+    grid = _grid(machine, period_ns, grade)
+    pairs = _pairs(grid, device, share)
     order = np.lexsort((pairs.lanes, pairs.cycles))
     fewest = np.iinfo(np.int64).max
     for i in order:
         if pairs.lanes[i] >= fewest:
             continue
         fewest = pairs.lanes[i]
-        folds = _tightened(machine, table, int(pairs.first[i]), int(pairs.second[i]))
+        folds = _tightened(machine, grid, int(pairs.first[i]), int(pairs.second[i]))
         yield int(pairs.cycles[i]), folds
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """The folds of the grid, and what each would be for each layer."""
+class _Grid:
+    """The folds of the grid, and for each what it would make of each layer.
+
+    `steps` and `cycles` have a row for each fold and a column for each layer; `lut` and `ff` are of
+    the lanes alone, without their memories.
+    """
 
     folds: list[Fold]
     lanes: Numbers
@@ -60,111 +68,143 @@ class _Table:
     tech: Technology
 
 
-def _table(machine: Machine, period_ns: float, grade: str) -> _Table:
+def _grid(machine: Machine, period_ns: float, grade: str) -> _Grid:
     layers = machine.layers
-    most_pe, most_simd = (
-        max(sizes) for sizes in zip(*((y.nodes, y.inputs) for y in layers), strict=True)
-    )
-    folds = [Fold(pe, simd) for pe in _up_to(most_pe) for simd in _up_to(most_simd)]
-    pe, simd = (np.array(sizes) for sizes in zip(*((f.pe, f.simd) for f in folds), strict=True))
-    nodes, inputs = (np.array(s) for s in zip(*((y.nodes, y.inputs) for y in layers), strict=True))
+    nodes = np.array([layer.nodes for layer in layers])
+    inputs = np.array([layer.inputs for layer in layers])
+    simds = _up_to(int(inputs.max()))
+    folds = [Fold(pe, simd) for pe in _up_to(int(nodes.max())) for simd in simds]
+    pe, simd = np.array([(fold.pe, fold.simd) for fold in folds]).T
     steps = _over(nodes, pe[:, None]) * _over(inputs, simd[:, None])
-    plans = {s: _alike(machine, Fold(1, s), period_ns, grade) for s in set(simd.tolist())}
-    drains = {s: [plan.layer_drain(k) for k in range(len(layers))] for s, plan in plans.items()}
-    each = {s: pe_cost(plan, [len(layers) - 1]) for s, plan in plans.items()}
-    return _Table(
+    # Drain and cost of a PE are a matter of SIMD alone.
+    single = {s: _single_pe(machine, s, period_ns, grade) for s in simds}
+    drains = np.array([single[s].drains for s in simd.tolist()])
+    return _Grid(
         folds,
-        pe * simd,
-        steps,
-        steps + np.array([drains[s] for s in simd.tolist()]),
-        pe * np.array([each[s].lut for s in simd.tolist()]),
-        pe * np.array([each[s].ff for s in simd.tolist()]),
+        lanes=pe * simd,
+        steps=steps,
+        cycles=steps + drains,
+        lut=pe * np.array([single[s].cost.lut for s in simd.tolist()]),
+        ff=pe * np.array([single[s].cost.ff for s in simd.tolist()]),
         apart=layers[0].lane_bits > 1,
         tech=TECHNOLOGIES[grade],
     )
+
+
+@dataclass(frozen=True)
+class _SinglePe:
+    """One PE of so many lanes: the drain of each layer on it, and its cost with all of them."""
+
+    drains: list[int]
+    cost: Cost
+
+
+def _single_pe(machine: Machine, simd: int, period_ns: float, grade: str) -> _SinglePe:
+    plan = FoldPlan(machine, (Fold(1, simd),) * len(machine.layers), period_ns, grade)
+    # The last engine has the lanes of bits, where the first layer's are of codes.
+    return _SinglePe([layer.drain for layer in plan.layers], pe_cost(plan.engines[-1], plan.tech))
 
 
 def _over(sizes: Numbers, lanes: Numbers) -> Numbers:
     return -(-sizes // lanes)
 
 
-def _alike(machine: Machine, fold: Fold, period_ns: float, grade: str) -> FoldPlan:
-    return FoldPlan(machine, (fold,) * len(machine.layers), period_ns, grade)
-
-
 def _up_to(most: int) -> list[int]:
     return [*(lanes for lanes in GRID if lanes < most), min(most, GRID[-1])]
 
 
+# Pairs of folds
+
+
 @dataclass(frozen=True, eq=False)
 class _Pairs:
+    """Pairs of folds by their rows in the grid; a pair of equal folds is a single set of lanes."""
+
     first: Numbers
     second: Numbers
     cycles: Numbers
     lanes: Numbers
 
 
-def _pairs(table: _Table, device: Device, share: float) -> _Pairs:
-    """Those that fit; the second of a pair is never worse for a layer of its own than the first."""
-    possible = np.flatnonzero((table.lut <= share * device.lut) & (table.ff <= share * device.ff))
-    rows = [_with(table, int(i), possible, device, share) for i in possible]
-    found = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
-    return _Pairs(*found)
+def _pairs(grid: _Grid, device: Device, share: float) -> _Pairs:
+    """All pairs that fit."""
+    possible = np.flatnonzero((grid.lut <= share * device.lut) & (grid.ff <= share * device.ff))
+    rows = [_pairs_with(grid, int(first), possible, device, share) for first in possible]
+    first, second, cycles, lanes = (
+        np.concatenate([getattr(row, name) for row in rows])
+        for name in ("first", "second", "cycles", "lanes")
+    )
+    return _Pairs(first, second, cycles, lanes)
 
 
-def _with(
-    table: _Table, first: int, seconds: Numbers, device: Device, share: float
-) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """One fold beside every other; beside itself it is alone."""
-    layers = table.cycles.shape[1]
-    alone = seconds == first
-    if table.apart:
-        moved = np.broadcast_to(np.arange(layers) > 0, (len(seconds), layers))
-    else:
-        moved = table.cycles[seconds] < table.cycles[first]
-    cycles = np.where(moved, table.cycles[seconds], table.cycles[first]).sum(axis=1)
-    used = moved.any(axis=1)
-    depth1 = (table.steps[first] * ~moved).sum(axis=1)
-    depth2 = (table.steps[seconds] * moved).sum(axis=1)
-    lanes1 = np.where(depth1 > 0, table.lanes[first], 0)
-    lanes2 = np.where(used, table.lanes[seconds], 0)
-    lut = np.where(depth1 > 0, table.lut[first], 0) + np.where(used, table.lut[seconds], 0)
-    tech = table.tech
-    lut += _roms(lanes1, depth1, tech) + _roms(lanes2, depth2, tech)
-    blocks = _blocks(lanes1, depth1, tech) + _blocks(lanes2, depth2, tech)
-    fits = (lut <= share * device.lut) & (blocks / tech.blocks_per_unit <= share * device.bram)
-    fits &= lanes1 + lanes2 <= share * device.ff
-    # Sharing all layers or none of them is a single fold, which comes by itself.
-    fits &= alone | (used & (depth1 > 0))
-    kept = np.flatnonzero(fits)
-    return np.full(len(kept), first), seconds[kept], cycles[kept], (lanes1 + lanes2)[kept]
+def _pairs_with(grid: _Grid, first: int, seconds: Numbers, device: Device, share: float) -> _Pairs:
+    """Those that fit of one fold beside each of the others, and of that fold by itself."""
+    moved = _moved(grid, first, seconds)
+    cycles = np.where(moved, grid.cycles[seconds], grid.cycles[first]).sum(axis=1)
+    firsts = np.full(len(seconds), first)
+    size = _size(grid, firsts, ~moved).plus(_size(grid, seconds, moved))
+    # A fold that takes all layers or none from the other is a pair with itself instead.
+    sensible = (seconds == first) | (moved.any(axis=1) & ~moved.all(axis=1))
+    kept = np.flatnonzero(sensible & size.within(device, share, grid.tech))
+    return _Pairs(firsts[kept], seconds[kept], cycles[kept], size.lanes[kept])
 
 
-def _roms(width: Numbers, depth: Numbers, tech: Technology) -> Numbers:
-    return np.where(depth <= BLOCK_DEPTH, width * rom_luts(depth, tech), 0)
+def _moved(grid: _Grid, first: int, seconds: Numbers) -> Choices:
+    """The layers that take the second fold of each pair: where it is faster, if they may choose."""
+    if grid.apart:
+        layers = np.arange(grid.cycles.shape[1])
+        return np.broadcast_to(layers > 0, (len(seconds), len(layers)))
+    moved: Choices = grid.cycles[seconds] < grid.cycles[first]
+    return moved
 
 
-def _blocks(width: Numbers, depth: Numbers, tech: Technology) -> Numbers:
-    shapes = [_over(width, np.int64(w)) * _over(depth, np.int64(d)) for w, d in tech.blocks]
-    return np.where(depth > BLOCK_DEPTH, np.min(shapes, axis=0), 0)
+@dataclass(frozen=True, eq=False)
+class _Size:
+    """What sets of lanes take of a device, with the memories of their signs."""
+
+    lanes: Numbers
+    lut: Numbers
+    blocks: Numbers
+
+    def plus(self, other: _Size) -> _Size:
+        return _Size(self.lanes + other.lanes, self.lut + other.lut, self.blocks + other.blocks)
+
+    def within(self, device: Device, share: float, tech: Technology) -> Choices:
+        # Each lane has a register for its sign.
+        fits: Choices = (self.lut <= share * device.lut) & (self.lanes <= share * device.ff)
+        return fits & (self.blocks / tech.blocks_per_unit <= share * device.bram)
 
 
-def _tightened(machine: Machine, table: _Table, first: int, second: int) -> tuple[Fold, ...]:
+def _size(grid: _Grid, folds: Numbers, taken: Choices) -> _Size:
+    """For each fold its lanes, with the layers that it has taken; nothing if it has none."""
+    depth = (grid.steps[folds] * taken).sum(axis=1)
+    used = taken.any(axis=1)
+    lanes = np.where(used, grid.lanes[folds], 0)
+    shapes = [_over(lanes, np.int64(w)) * _over(depth, np.int64(d)) for w, d in grid.tech.blocks]
+    deep = depth > BLOCK_DEPTH
+    rom = np.where(deep, 0, lanes * rom_luts(depth, grid.tech))
+    lut = np.where(used, grid.lut[folds], 0) + rom
+    return _Size(lanes, lut, blocks=np.where(deep, np.min(shapes, axis=0), 0))
+
+
+def _tightened(machine: Machine, grid: _Grid, first: int, second: int) -> tuple[Fold, ...]:
     """The folds of the layers, no wider than what takes the same steps."""
-    choice = [
-        second if second_is_faster else first for second_is_faster in _moved(table, first, second)
-    ]
+    (moved,) = _moved(grid, first, np.array([second]))
+    choice = [second if is_moved else first for is_moved in moved]
     found = []
     for chosen in choice:
-        fold = table.folds[chosen]
+        fold = grid.folds[chosen]
         sharing = [y for y, c in zip(machine.layers, choice, strict=True) if c == chosen]
-        pe = max(-(-y.nodes // -(-y.nodes // fold.pe)) for y in sharing)
-        simd = max(-(-y.inputs // -(-y.inputs // fold.simd)) for y in sharing)
-        found.append(Fold(pe, simd))
+        found.append(
+            Fold(
+                pe=max(_fewest(layer.nodes, fold.pe) for layer in sharing),
+                simd=max(_fewest(layer.inputs, fold.simd) for layer in sharing),
+            )
+        )
     return tuple(found)
 
 
-def _moved(table: _Table, first: int, second: int) -> list[bool]:
-    if table.apart:
-        return [k > 0 for k in range(table.cycles.shape[1])]
-    return [bool(b < a) for a, b in zip(table.cycles[first], table.cycles[second], strict=True)]
+def _fewest(count: int, lanes: int) -> int:
+    """The fewest lanes that work through a count in as many steps."""
+    steps = -(-count // lanes)
+    return -(-count // steps)

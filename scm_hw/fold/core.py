@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
+from scm_hw.fold.engines import READOUT_RANKS, LayerPlan
 from scm_hw.fold.lanes import Lanes, constant_memory, readout_rows, select, sliced, total
 from scm_hw.fold.machine import coefficient_bits
-from scm_hw.fold.plan import LINEAR_RANKS, READOUT_RANKS, FoldPlan
+from scm_hw.fold.plan import FoldPlan
+from scm_hw.fold.timeline import LINEAR_RANKS
 from scm_hw.fold.words import extended, fields, packed
 from scm_hw.ir import ranges
 from scm_hw.rtl import ScmCore, StreamCore, expressions
@@ -63,7 +65,7 @@ class _Datapath:
         # Nothing but the readout has addends to give any more.
         self.alone = Signal()
         # Steps of the readout that were taken, and those for which there are nodes.
-        self.position = Signal(range(self.plan.readout_steps + 1))
+        self.position = Signal(range(self.plan.readout.steps + 1))
         self.limit = Signal.like(self.position, name="limit")
         self.adding = Signal()
         self.sample = Signal(len(core.in_data), reset_less=True)
@@ -75,8 +77,8 @@ class _Datapath:
             Signal(len(t), name=f"addend{j}", reset_less=True) for j, t in enumerate(self.totals)
         ]
         self.hidden = [
-            Signal(self.plan.groups(k) * fold.pe, name=f"hidden{k + 1}", reset_less=True)
-            for k, fold in enumerate(self.plan.folds)
+            Signal(plan.groups * plan.fold.pe, name=f"hidden{k}", reset_less=True)
+            for k, plan in enumerate(self.plan.layers, start=1)
         ]
 
     def build(self) -> None:
@@ -260,34 +262,34 @@ class _Datapath:
 
     def _readout(self) -> None:
         """Some nodes in each step: their coefficients for every output, where they are set."""
-        m, plan, lanes, outputs = self.m, self.plan, self.plan.readout_lanes, len(self.totals)
+        m, plan = self.m, self.plan.readout
         issue = Signal(name="readout_issue")
         m.d.comb += issue.eq(self.alone & (self.position != self.limit))
         with m.If(self.accept):
             m.d.sync += self.position.eq(0)
         with m.Elif(issue):
             m.d.sync += self.position.eq(self.position + 1)
-        width = coefficient_bits(self.machine.readout)
-        words = self._coefficients("readout", self.position, width, readout_rows(plan))
+        width, rows = plan.coefficient_bits, readout_rows(self.machine.readout, plan)
+        words = self._coefficients("readout", self.position, width, rows)
         bits = select(self.position, self._slots())
         bits = self._later("bits", bits, READOUT_RANKS, reset_less=True)
-        tree = plan.readout_tree
         sums = []
-        for j in range(outputs):
+        for j in range(plan.outputs):
             terms: list[Value] = [
-                Mux(bits[r], words[r * outputs + j], Const(0, signed(width))) for r in range(lanes)
+                Mux(bit, word, Const(0, signed(width)))
+                for bit, word in zip(bits, words[j :: plan.outputs], strict=True)
             ]
-            found = total(m, f"readout{j}", terms, tree.cuts, signed=True)
+            found = total(m, f"readout{j}", terms, plan.tree.cuts, signed=True)
             sums.append(found << self.machine.readout_shift)
-        self._add(self._later("readout_began", issue, READOUT_RANKS + tree.ranks - 1), sums)
+        self._add(self._later("readout_began", issue, plan.drain - 1), sums)
 
     def _slots(self) -> list[Value]:
         """The nodes of each step of the readout."""
         found = []
-        for held, fold in zip(self.hidden, self.plan.folds, strict=True):
-            for group in sliced(held, fold.pe):
-                found += sliced(group, self.plan.readout_lanes)
-        return [extended(bits, self.plan.readout_lanes) for bits in found]
+        for held, plan in zip(self.hidden, self.plan.layers, strict=True):
+            for group in sliced(held, plan.fold.pe):
+                found += sliced(group, self.plan.readout.lanes)
+        return [extended(bits, self.plan.readout.lanes) for bits in found]
 
     # Hidden layers
 
@@ -299,21 +301,21 @@ class _Datapath:
             sources.append(held[: layer.nodes])
         with self.m.If(self.accept):
             self.m.d.sync += self.limit.eq(0)
-        for number, layers in enumerate(self.plan.engines):
-            lanes = Lanes(self.plan, number)
+        for engine in self.plan.engines:
+            lanes = Lanes(engine)
             self.m.d.comb += lanes.restart.eq(self.accept)
-            for k in layers:
-                self._layer(k, lanes, sources[k])
-            self._results(lanes, layers)
+            for plan in engine.layers:
+                self._layer(plan, lanes, sources[plan.number])
+            self._results(lanes)
             lanes.build(self.m)
 
-    def _layer(self, k: int, lanes: Lanes, source: Value) -> None:
+    def _layer(self, plan: LayerPlan, lanes: Lanes, source: Value) -> None:
         """Chunk after chunk of the layer below, for each group of nodes."""
-        m, chunks = self.m, self.plan.chunks(k)
-        on, issue = self._active(f"layer {k + 1}")
-        chunk = Signal(range(max(chunks, 2)), name=f"chunk{k + 1}")
-        first = Signal(name=f"first{k + 1}", init=1)
-        last = chunk == chunks - 1
+        m, number = self.m, plan.number + 1
+        on, issue = self._active(f"layer {number}")
+        chunk = Signal(range(max(plan.chunks, 2)), name=f"chunk{number}")
+        first = Signal(name=f"first{number}", init=1)
+        last = chunk == plan.chunks - 1
         words = sliced(source, len(lanes.inputs))
         inputs = select(chunk, words)
         with m.If(on):
@@ -326,16 +328,17 @@ class _Datapath:
             with m.If(issue):
                 m.d.sync += [chunk.eq(Mux(last, 0, chunk + 1)), first.eq(last)]
 
-    def _results(self, lanes: Lanes, layers: list[int]) -> None:
+    def _results(self, lanes: Lanes) -> None:
         """The bits of each group to their place, and to the readout."""
-        m, pe = self.m, lanes.fold.pe
-        places = [part for k in layers for part in sliced(self.hidden[k], pe)]
-        token = Signal(len(places), name=f"lanes{lanes.number}_place", init=1)
+        m, engine = self.m, lanes.engine
+        hidden = [self.hidden[plan.number] for plan in engine.layers]
+        places = [part for held in hidden for part in sliced(held, engine.fold.pe)]
+        token = Signal(len(places), name=f"{lanes.name}_place", init=1)
         with m.If(self.accept):
             m.d.sync += token.eq(1)
         with m.Elif(lanes.done):
             m.d.sync += token.eq(token << 1)
-            m.d.sync += self.limit.eq(self.limit + self.plan.slots(layers[0]))
+            m.d.sync += self.limit.eq(self.limit + self.plan.readout.slots(engine.layers[0]))
         for place, here in zip(places, token, strict=True):
             with m.If(lanes.done & here):
                 m.d.sync += place.eq(lanes.bits)

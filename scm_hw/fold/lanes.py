@@ -9,8 +9,10 @@ import numpy as np
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.lib.memory import Memory
 
-from scm_hw.fold.machine import Bits, FoldedLayer
-from scm_hw.fold.plan import BLOCK_DEPTH, LANE_RANKS, Bank, Fold, FoldPlan
+from scm_hw.fold.engines import Engine, ReadoutPlan
+from scm_hw.fold.folds import Fold
+from scm_hw.fold.machine import Bits, FoldedLayer, Integers
+from scm_hw.fold.memories import BLOCK_DEPTH, Bank
 from scm_hw.fold.trees import COUNTED_BITS
 
 
@@ -123,21 +125,21 @@ def threshold_words(layer: FoldedLayer, fold: Fold, width: int) -> list[int]:
     ]
 
 
-def readout_rows(plan: FoldPlan) -> list[list[int]]:
+def readout_rows(coefficients: Integers, plan: ReadoutPlan) -> list[list[int]]:
     """Coefficients in the order of the steps, for each node those of every output.
 
     Lanes that hold no node have none.
     """
-    readout, lanes, outputs = plan.machine.readout, plan.readout_lanes, len(plan.machine.scores)
     rows: list[list[int]] = []
     start = 0
-    for k, (layer, fold) in enumerate(zip(plan.machine.layers, plan.folds, strict=True)):
-        padded = np.zeros((plan.groups(k), plan.slots(k) * lanes, outputs), dtype=np.int64)
-        nodes = np.zeros((plan.groups(k) * fold.pe, outputs), dtype=np.int64)
-        nodes[: layer.nodes] = readout[start : start + layer.nodes]
-        padded[:, : fold.pe] = nodes.reshape(plan.groups(k), fold.pe, outputs)
-        rows += padded.reshape(-1, lanes * outputs).tolist()
-        start += layer.nodes
+    for layer in plan.layers:
+        pe, count = layer.fold.pe, layer.layer.nodes
+        nodes = np.zeros((layer.groups * pe, plan.outputs), dtype=np.int64)
+        nodes[:count] = coefficients[start : start + count]
+        padded = np.zeros((layer.groups, plan.slots(layer) * plan.lanes, plan.outputs), np.int64)
+        padded[:, :pe] = nodes.reshape(layer.groups, pe, plan.outputs)
+        rows += padded.reshape(-1, plan.lanes * plan.outputs).tolist()
+        start += count
     return rows
 
 
@@ -149,46 +151,38 @@ class Lanes:
     Memories are read in the order of the layers; `restart` goes back to their beginning.
     """
 
-    def __init__(self, plan: FoldPlan, number: int) -> None:
-        self.plan = plan
-        self.number = number
-        self.layers = plan.engines[number]
-        self.fold = plan.folds[self.layers[0]]
-        self.lane_bits = plan.machine.layers[self.layers[0]].lane_bits
-        self.sum_bits = plan.sum_bits(self.layers)
-        self.masked = plan.masked(self.layers)
-        self.tree = plan.lane_tree(self.layers[0])
-        self.drain = LANE_RANKS + self.tree.ranks
-        name = f"lanes{number}"
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.name = name = f"lanes{engine.number}"
         self.issue = Signal(name=f"{name}_issue")
         self.first = Signal(name=f"{name}_first")
         self.last = Signal(name=f"{name}_last")
-        self.inputs = Signal(self.fold.simd * self.lane_bits, name=f"{name}_inputs")
+        self.inputs = Signal(engine.fold.simd * engine.lane_bits, name=f"{name}_inputs")
         self.restart = Signal(name=f"{name}_restart")
         self.done = Signal(name=f"{name}_done")
-        self.bits = Signal(self.fold.pe, name=f"{name}_bits")
+        self.bits = Signal(engine.fold.pe, name=f"{name}_bits")
 
     def build(self, m: Module) -> None:
         """Add the logic to a module."""
-        name, fold = f"lanes{self.number}", self.fold
+        name, sum_bits = self.name, self.engine.sum_bits
         signs, thresholds = self._memories(m)
         inputs, weights = self._registered(m, signs[1])
         # Valid, first and last of a group, beside each rank of registers.
-        flags = [Signal(3, name=f"{name}_flags{rank}") for rank in range(self.drain - 1)]
+        flags = [Signal(3, name=f"{name}_flags{rank}") for rank in range(self.engine.drain - 1)]
         issued = Cat(self.issue, self.issue & self.first, self.issue & self.last)
         m.d.sync += [after.eq(before) for before, after in pairwise([issued, *flags])]
         valid, first, last = flags[-1]
         m.d.sync += self.done.eq(last)
         self._step(m, "group", thresholds[0], last)
-        for pe in range(fold.pe):
+        for pe in range(self.engine.fold.pe):
             chunk = self._chunk_sum(m, pe, inputs, weights)
             partial = Signal(len(chunk), name=f"{name}_partial{pe}", reset_less=True)
-            held = Signal(self.sum_bits, name=f"{name}_sum{pe}", reset_less=True)
+            held = Signal(sum_bits, name=f"{name}_sum{pe}", reset_less=True)
             m.d.sync += partial.eq(chunk)
-            before = held & ~first.replicate(self.sum_bits)
+            before = held & ~first.replicate(sum_bits)
             with m.If(valid):
                 m.d.sync += held.eq(before + partial)
-            threshold = thresholds[1].word_select(pe, self.sum_bits)
+            threshold = thresholds[1].word_select(pe, sum_bits)
             m.d.comb += self.bits[pe].eq(held >= threshold)
         self._step(m, "word", signs[0], self.issue)
 
@@ -197,7 +191,7 @@ class Lanes:
 
         The second register of the signs is the block RAM's own.
         """
-        name = f"lanes{self.number}"
+        name = self.name
         early = Signal.like(self.inputs, name=f"{name}_early", reset_less=True)
         inputs = Signal.like(self.inputs, name=f"{name}_inputs_q", reset_less=True)
         weights = Signal.like(words, name=f"{name}_signs_q", reset_less=True)
@@ -205,19 +199,18 @@ class Lanes:
         return inputs, weights
 
     def _memories(self, m: Module) -> tuple[tuple[Signal, Signal], tuple[Signal, Signal]]:
-        machine, fold = self.plan.machine, self.fold
-        layers = [machine.layers[k] for k in self.layers]
-        banks = {bank.name: bank for bank in self.plan.banks}
-        signs = [w for layer in layers for w in sign_words(layer, fold, self.masked)]
-        bounds = [w for layer in layers for w in threshold_words(layer, fold, self.sum_bits)]
+        engine, fold = self.engine, self.engine.fold
+        layers = [plan.layer for plan in engine.layers]
+        signs = [w for layer in layers for w in sign_words(layer, fold, engine.masked)]
+        bounds = [w for layer in layers for w in threshold_words(layer, fold, engine.sum_bits)]
         return (
-            constant_memory(m, banks[f"signs{self.number}"], signs),
-            constant_memory(m, banks[f"thresholds{self.number}"], bounds),
+            constant_memory(m, engine.signs, signs),
+            constant_memory(m, engine.thresholds, bounds),
         )
 
     def _step(self, m: Module, what: str, address: Signal, advance: Value) -> None:
-        """An address that goes on by one where told, and back to 0 for a new sample."""
-        place = Signal(len(address), name=f"lanes{self.number}_{what}")
+        """An address that counts up where it advances, and is 0 again for a new sample."""
+        place = Signal(len(address), name=f"{self.name}_{what}")
         m.d.comb += address.eq(place)
         with m.If(self.restart):
             m.d.sync += place.eq(0)
@@ -225,15 +218,16 @@ class Lanes:
             m.d.sync += place.eq(place + 1)
 
     def _chunk_sum(self, m: Module, pe: int, inputs: Signal, words: Signal) -> Value:
-        simd, wide = self.fold.simd, self.lane_bits
+        fold, wide = self.engine.fold, self.engine.lane_bits
+        simd = fold.simd
         value = ~(inputs ^ _spread(words.word_select(pe, simd), wide))
-        if self.masked:
-            value &= _spread(words.word_select(self.fold.pe + pe, simd), wide)
-        name = f"lanes{self.number}_pe{pe}"
+        if self.engine.masked:
+            value &= _spread(words.word_select(fold.pe + pe, simd), wide)
+        name = f"{self.name}_pe{pe}"
         lanes = Signal(simd * wide, name=f"{name}_lanes")
         m.d.comb += lanes.eq(value)
         terms = counted(m, name, lanes) if wide == 1 else sliced(lanes, wide)
-        return total(m, name, terms, self.tree.cuts)
+        return total(m, name, terms, self.engine.tree.cuts)
 
 
 def _spread(bits: Value, width: int) -> Value:

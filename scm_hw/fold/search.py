@@ -11,8 +11,9 @@ from scm_hw.boards import Device
 from scm_hw.errors import FitError, OptionError
 from scm_hw.fold.candidates import foldings
 from scm_hw.fold.costs import estimate_fold
+from scm_hw.fold.folds import Fold
 from scm_hw.fold.machine import Machine
-from scm_hw.fold.plan import Fold, FoldPlan
+from scm_hw.fold.plan import FoldPlan
 from scm_hw.load import FixedPoint, Model
 from scm_hw.schedule import Cost
 

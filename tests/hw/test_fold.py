@@ -20,6 +20,7 @@ from scm_hw.fold import (
     parse_fold,
     within,
 )
+from scm_hw.fold.timeline import cycles_until_readout
 from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Builder, Concat, Field, Program, Table, Xor
 from scm_hw.load import Model, lower_model, model_from_arrays, quantise
@@ -119,11 +120,15 @@ def test_cycles_are_counted_by_the_formula() -> None:
     assert plan.initiation_interval == plan.latency
 
 
+def free_after(plan: FoldPlan) -> int:
+    return cycles_until_readout(plan.machine, plan.mechanism)
+
+
 def test_readout_keeps_behind_what_is_slower() -> None:
     """The linear part, the mechanism, or groups that come faster than they are read."""
     linear, long = folded("8x30", layers=(8,), features=30, bits=1, input_bits=4)
     features = len(long.machine.linear)
-    assert features > long.layer_cycles(0) and long.side_cycles == features
+    assert features > long.layers[0].cycles and free_after(long) == features
     assert long.latency == 1 + features + 8 + 3
     groups, quick = folded("4x21", layers=(16,), linear=False)
     # Four groups in four cycles, four steps of the readout for each; the first is done in cycle 5.
@@ -131,8 +136,8 @@ def test_readout_keeps_behind_what_is_slower() -> None:
     # The mechanism's addends wait until the linear part's last product has been taken.
     table, slow = folded("4x28", layers=(4,), features=7, bits=4, mechanism="table")
     steps = len(slow.machine.linear)
-    assert slow.side_cycles == steps + 2 + 1 > slow.layer_cycles(0)
-    assert slow.latency == 1 + slow.side_cycles + 4 + 3
+    assert free_after(slow) == steps + 2 + 1 > slow.layers[0].cycles
+    assert slow.latency == 1 + free_after(slow) + 4 + 3
     for meaning, plan in ((linear, long), (groups, quick), (table, slow)):
         core = FoldedCore(plan)
         vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 5)
@@ -145,7 +150,7 @@ def test_long_sums_are_cut_where_the_clock_says(clock_mhz: float) -> None:
     meaning, plan = folded("3x200", layers=(5,), features=8, bits=25, linear=False)
     plan = replace(plan, period_ns=1000.0 / clock_mhz, readout_lanes=2)
     assert plan.max_clock_mhz >= clock_mhz
-    assert plan.lane_tree(0).ranks == {50.0: 1, 100.0: 2, 230.0: 7}[clock_mhz]
+    assert plan.layers[0].tree.ranks == {50.0: 1, 100.0: 2, 230.0: 7}[clock_mhz]
     core = FoldedCore(plan)
     vectors = packed_vectors(meaning, core.in_widths, core.out_widths, 5)
     result = run_amaranth(lambda: core, vectors, core.latency, core.initiation_interval)
@@ -258,7 +263,7 @@ def test_images_of_784_bits(tmp_path: Path) -> None:
     result = run_verilator(path, vectors, plan.latency, plan.latency, workdir=tmp_path)
     assert result.failures == ()
     # 13 groups of 16 nodes, 33 chunks of 24 bits; the readout of the last group; argmax.
-    assert result.cycles == 1 + (13 * 33 + 4) + (plan.slots(0) + 3) + (9 + 1)
+    assert result.cycles == 1 + (13 * 33 + 4) + (plan.readout.slots(plan.layers[0]) + 3) + (9 + 1)
 
 
 @pytest.mark.parametrize(
