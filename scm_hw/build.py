@@ -1,4 +1,4 @@
-"""One model, one folder: compile, prove, synthesise, write, and only then put it in place."""
+"""One model, one folder: compile, check, synthesise, write, and only then put it in place."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from scm_hw.check import (
     FAILED,
     FAILURE,
     Tools,
+    check_core,
+    check_files,
+    check_interface,
+    check_netlist,
     choose_tools,
     clear_failure,
-    played,
-    prove,
-    prove_files,
-    prove_interface,
-    prove_netlist,
+    select_vectors,
 )
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import (
@@ -167,7 +167,7 @@ def build(
         files = _files(design, rows, name)
         write_files(folder, files)
         places = _Places(folder, Path(scratch), failure)
-        simulations, resources, routed = _proven(design, rows, files, how, tools, places, tell)
+        simulations, resources, routed = _checked(design, rows, files, how, tools, places, tell)
         report = make_report(name, design, rows, simulations, resources, routed)
         report["left_out"] = list(tools.left_out)
         if routed is not None:
@@ -196,7 +196,7 @@ class _Places:
     failure: Path
 
 
-def _proven(
+def _checked(
     design: Design,
     rows: CheckRows,
     files: dict[str, str],
@@ -213,10 +213,10 @@ def _proven(
         _synthesis(design, how, files, netlist) as (synthesis, implementation),
     ):
         began = time.monotonic()
-        simulations = prove(design, rows, tools.simulators, workdir, failure, tell)
+        simulations = check_core(design, rows, tools.simulators, workdir, failure, tell)
         if tools.simulators:
-            prove_files(places.folder, design, workdir, tell, tools)
-            prove_interface(places.folder, design, rows, tools, workdir, tell)
+            check_files(places.folder, design, workdir, tell, tools)
+            check_interface(places.folder, design, rows, tools, workdir, tell)
         tell("synthesising with Yosys")
         whole = expected_seconds(design.estimate.lut + design.estimate.ff)
         with expecting(whole - (time.monotonic() - began)):
@@ -225,7 +225,7 @@ def _proven(
             tell("placing and routing")
         routed = implementation()
         if netlist is not None:
-            checked = prove_netlist(design, rows, netlist, netlist.parent, failure, tell)
+            checked = check_netlist(design, rows, netlist, netlist.parent, failure, tell)
             simulations.append(checked)
     return simulations, resources, routed
 
@@ -307,7 +307,7 @@ def _synthesis(
 
 
 def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
-    vectors = played(design, rows)
+    vectors = select_vectors(design, rows)
     plan = design.schedule
     files = {f"{CORE}.v": design.verilog}
     files |= testbench_files(vectors, plan.latency, plan.initiation_interval)

@@ -114,7 +114,7 @@ def simulate(
     seed: int = 0,
 ) -> SimResult:
     """One simulator's verdict on a design."""
-    vectors = played(design, rows)
+    vectors = select_vectors(design, rows)
     plan = design.schedule
     if simulator == "amaranth":
         chosen = _chosen(vectors, rows, AMARANTH_VECTORS)
@@ -143,7 +143,7 @@ def simulate(
     )
 
 
-def played(design: Design, rows: CheckRows) -> Vectors:
+def select_vectors(design: Design, rows: CheckRows) -> Vectors:
     """The vectors that simulators see: all, or as many as a folded core has time for."""
     vectors = rows.vectors(design)
     if design.fold is None:
@@ -173,7 +173,7 @@ def _chosen(vectors: Vectors, rows: CheckRows, count: int) -> list[int]:
     return [*range(min(half, evaluation)), *range(evaluation, len(vectors.inputs))][:count]
 
 
-def prove(
+def check_core(
     design: Design,
     rows: CheckRows,
     simulators: Sequence[str],
@@ -202,7 +202,7 @@ def prove(
     return results
 
 
-def prove_netlist(
+def check_netlist(
     design: Design, rows: CheckRows, netlist: Path, workdir: Path, keep_failure: Path, tell: Tell
 ) -> SimResult:
     """What synthesis made of the design, on the vectors of the simulators."""
@@ -210,7 +210,7 @@ def prove_netlist(
     plan = design.schedule
     result = run_netlist(
         netlist,
-        played(design, rows),
+        select_vectors(design, rows),
         plan.latency,
         plan.initiation_interval,
         workdir=workdir,
@@ -228,7 +228,7 @@ def _kept(
     clear_failure(keep)
     shutil.copytree(folder, keep, dirs_exist_ok=True)
     plan = design.schedule
-    bench = testbench_files(played(design, rows), plan.latency, plan.initiation_interval)
+    bench = testbench_files(select_vectors(design, rows), plan.latency, plan.initiation_interval)
     if result.waveform is not None and result.waveform.is_relative_to(folder):
         result = replace(result, waveform=keep / result.waveform.relative_to(folder))
     write_files(keep, {f"{CORE}.v": design.verilog, **bench, FAILURE: f"{result.verdict}\n"})
@@ -241,7 +241,7 @@ def clear_failure(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def prove_files(
+def check_files(
     folder: Path, design: Design, workdir: Path, tell: Tell, found: Tools | None = None
 ) -> None:
     """What is about to be handed out: the test bench passes, and lint has nothing to say.
@@ -282,7 +282,7 @@ def _activity(waveform: Path, design: Design) -> str:
     return saif_file(wave, top=DUT, inside=inside, scale=period / CLOCK_PS)
 
 
-def prove_interface(
+def check_interface(
     folder: Path,
     design: Design,
     rows: CheckRows,
@@ -305,7 +305,7 @@ def prove_interface(
             run_interface(
                 interface,
                 sources,
-                _sample(played(design, rows), rows, INTERFACE_VECTORS),
+                _sample(select_vectors(design, rows), rows, INTERFACE_VECTORS),
                 design.ports,
                 design.digest,
                 simulator,

@@ -11,12 +11,12 @@ from scm_hw import boards, check
 from scm_hw.check import (
     AMARANTH_VECTORS,
     Tools,
+    check_core,
+    check_files,
+    check_interface,
+    check_netlist,
     choose_tools,
     parse_simulators,
-    prove,
-    prove_files,
-    prove_interface,
-    prove_netlist,
     simulate,
 )
 from scm_hw.design import Design, Options, compile_model
@@ -108,7 +108,7 @@ def test_the_first_simulator_that_differs_ends_the_proof(
     keep.mkdir()
     write_files(keep, {"stale.txt": "", "failed.txt": "of an earlier failure"})
     with pytest.raises(MismatchError, match=rf"icarus must agree.*{keep / 'wave.fst'}$"):
-        prove(
+        check_core(
             design,
             rows,
             ("amaranth", "icarus", "verilator"),
@@ -133,7 +133,7 @@ def test_all_verdicts_are_given_in_order(
     design: Design, rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check, "simulate", lambda _d, _r, simulator, _f: verdict(simulator))
-    found = prove(
+    found = check_core(
         design, rows, ("icarus", "amaranth"), tmp_path / "work", tmp_path / "failed", silent
     )
     assert [result.simulator for result in found] == ["icarus", "amaranth"]
@@ -153,7 +153,7 @@ def handed_out(design: Design, rows: CheckRows, tmp_path: Path) -> Path:
 def test_good_files_pass(design: Design, handed_out: Path, tmp_path: Path) -> None:
     steps: list[str] = []
     before = sorted(handed_out.iterdir())
-    prove_files(handed_out, design, tmp_path / "work", steps.append)
+    check_files(handed_out, design, tmp_path / "work", steps.append)
     assert steps == ["running the Verilog test bench", "linting"]
     assert sorted(handed_out.iterdir()) == sorted([*before, handed_out / "activity.saif"])
 
@@ -166,7 +166,7 @@ def test_an_expected_value_off_by_one_fails(
     lines[8] = f"{int(lines[8], 16) ^ 1:0{len(lines[8])}x}"
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(MismatchError, match=r"tb_scm_core\.v must pass.*vector 7 gave"):
-        prove_files(handed_out, design, tmp_path / "work", silent)
+        check_files(handed_out, design, tmp_path / "work", silent)
 
 
 def test_other_cycles_than_scheduled_fail(
@@ -176,7 +176,7 @@ def test_other_cycles_than_scheduled_fail(
     monkeypatch.setattr(check, "run_testbench", lambda *_, **__: (216, late))
     message = rf"must take {late - 1} cycles, not {late} \(over 216 vectors\)"
     with pytest.raises(MismatchError, match=message):
-        prove_files(handed_out, design, tmp_path / "work", silent)
+        check_files(handed_out, design, tmp_path / "work", silent)
 
 
 @pytest.mark.parametrize("name", ["scm_core.v", "scm_top.v"])
@@ -190,7 +190,7 @@ def test_lint_sees_everything_that_is_emitted(
     truncation = "(input [3:0] a, output [1:0] b);\n  assign b = a;\nendmodule\n"
     (handed_out / name).write_text(f"module {module}{truncation}")
     with pytest.raises(ToolError, match=rf"{module} must pass Verilator's lint.*WIDTHTRUNC"):
-        prove_files(handed_out, design, tmp_path / "work", silent, Tools(bench=False))
+        check_files(handed_out, design, tmp_path / "work", silent, Tools(bench=False))
 
 
 def test_amaranth_is_left_out_for_many_lanes(
@@ -202,13 +202,13 @@ def test_amaranth_is_left_out_for_many_lanes(
     for lanes, found in ((4, ["amaranth", "icarus"]), (3, ["icarus"])):
         monkeypatch.setattr(check, "AMARANTH_LANES", lanes)
         told: list[str] = []
-        results = prove(
+        results = check_core(
             folded, rows, ("amaranth", "icarus"), tmp_path / str(lanes), tmp_path, told.append
         )
         assert [result.simulator for result in results] == found
         assert ("leaving out amaranth, which is slow on so many lanes" in told) == (lanes == 3)
     # Alone it is not left out, or nothing would be proven.
-    (only,) = prove(folded, rows, ("amaranth",), tmp_path / "alone", tmp_path, silent)
+    (only,) = check_core(folded, rows, ("amaranth",), tmp_path / "alone", tmp_path, silent)
     assert only.simulator == "amaranth"
 
 
@@ -219,7 +219,7 @@ def test_a_netlist_that_differs_without_a_waveform(
     work = tmp_path / "work"
     work.mkdir()
     with pytest.raises(MismatchError, match="netlist must agree"):
-        prove_netlist(design, rows, work / "netlist.v", work, tmp_path / "kept", silent)
+        check_netlist(design, rows, work / "netlist.v", work, tmp_path / "kept", silent)
     assert (tmp_path / "kept" / "tb_scm_core.v").exists()
 
 
@@ -235,7 +235,7 @@ def test_other_families_have_no_activity_for_vivado(
 
     monkeypatch.setattr(check, "run_testbench", bench)
     monkeypatch.setattr(check, "lint", lambda *_: None)
-    prove_files(handed_out, lattice, tmp_path / "work", silent)
+    check_files(handed_out, lattice, tmp_path / "work", silent)
     assert asked == [None]
     assert not (handed_out / "activity.saif").exists()
 
@@ -249,7 +249,7 @@ def test_wrappers_are_played_where_cocotb_can(
     played: list[str] = []
     monkeypatch.setattr(check, "lint", lambda *_: None)
     monkeypatch.setattr(check, "run_interface", lambda *args, **_: played.append(args[5]))
-    prove_interface(tmp_path, wrapped, rows, Tools(), tmp_path, silent)
+    check_interface(tmp_path, wrapped, rows, Tools(), tmp_path, silent)
     assert played == ["icarus", "verilator"]
 
 

@@ -21,7 +21,6 @@ from scm_hw.__main__ import main
 from scm_hw.build import load_design
 from scm_hw.design import Options
 from scm_hw.passes import NAMES
-from scm_hw.passes.integer_thresholds import integer_thresholds
 from tests.hw import oracle
 from tests.hw.bad_commands import BAD, QUICK
 from tests.hw.commands import command, contents, run, small_arrays, small_model, write_csv
@@ -205,7 +204,9 @@ def test_show_prints_the_program_of_each_stage(
     design = load_design(Path("good.npz"), boards.get("arty-a7"), Options())
     programs = {
         ("--after", "load"): design.meaning,
-        ("--after", "integer_thresholds"): integer_thresholds(design.meaning),
+        ("--after", "level_tables"): next(
+            stage.program for stage in design.stages if stage.name == "level_tables"
+        ),
         (): design.program,
     }
     for stage, program in programs.items():

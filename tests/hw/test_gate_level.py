@@ -14,7 +14,7 @@ import pytest
 from scm_hw import boards
 from scm_hw import build as building
 from scm_hw.build import BuildOptions, build
-from scm_hw.check import played
+from scm_hw.check import select_vectors
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.report.synthesis import synthesise
@@ -73,7 +73,7 @@ def cells_of(netlist: Path) -> set[str]:
 def simulated(
     design: Design, netlist: Path, folder: Path, vectors_played: int = VECTORS
 ) -> SimResult:
-    vectors = played(design, check_rows(design, design.model.evaluation))
+    vectors = select_vectors(design, check_rows(design, design.model.evaluation))
     plan = design.schedule
     return run_netlist(
         netlist,

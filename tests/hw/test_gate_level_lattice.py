@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scm_hw import boards
-from scm_hw.check import played
+from scm_hw.check import select_vectors
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import synthesis_family
 from scm_hw.errors import ToolError
@@ -38,7 +38,7 @@ def synthesised(design: Design, netlist: Path) -> Resources:
 
 
 def simulated(design: Design, netlist: Path, folder: Path) -> SimResult:
-    vectors = played(design, check_rows(design, design.model.evaluation)).head(VECTORS)
+    vectors = select_vectors(design, check_rows(design, design.model.evaluation)).head(VECTORS)
     plan = design.schedule
     return run_netlist(
         netlist,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scm_hw import boards
-from scm_hw.check import prove_files
+from scm_hw.check import check_files
 from scm_hw.design import Design, compile_model
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.emit.testbench import ACTIVITY_CYCLES, DUT
@@ -90,7 +90,7 @@ def built(tmp_path: Path, part: str | None) -> Design:
     files |= bench_files(rows.vectors(design), design.schedule.latency)
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    prove_files(tmp_path, design, tmp_path / "work", lambda _: None)
+    check_files(tmp_path, design, tmp_path / "work", lambda _: None)
     return design
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scm_hw import boards
-from scm_hw.check import played
+from scm_hw.check import select_vectors
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import MismatchError, ToolError
@@ -41,7 +41,7 @@ def designed(options: dict[str, Any], fold: str, clock: float) -> tuple[Design, 
     board = boards.by_part("xc7a100tcsg324-1", clock)
     model = random_model(7, **options)
     design = compile_model(model, board, Options(fold=fold))
-    return design, played(design, check_rows(design, model.evaluation))
+    return design, select_vectors(design, check_rows(design, model.evaluation))
 
 
 def caught(mutant: Mutant, design: Design, vectors: Vectors, folder: Path) -> bool:
