@@ -56,7 +56,8 @@ def test_what_is_said_is_json(tmp_path: Path, capsys, monkeypatch) -> None:
     for run, words in runs:
         assert run([*words, "--json"]) == 0
         streams = capsys.readouterr()
-        assert not streams.err
+        # Standard error may have warnings, as of inputs beyond the training range, and no more.
+        assert all(line.startswith("warning: ") for line in streams.err.splitlines())
         found[words[0]] = json.loads(streams.out)
     assert [op["ref"] for op in found["show"]["ops"]] == list(range(len(found["show"]["ops"])))
     assert found["show"]["ops"][found["show"]["inputs"][0]]["op"] == "Input"
