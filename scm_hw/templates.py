@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
-def render(package: str, name: str, **values: Any) -> str:
+def render(package: str, name: str, /, **values: Any) -> str:
     """The file `name` in the package's folder `templates`, with its values in place."""
     return _environment(package).get_template(name).render(values)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pprint
 from collections.abc import Sequence
 from dataclasses import dataclass
-from string import Template
 from typing import Any
 
+from scm_hw.templates import render
 from scm_hw.uart.description import Description, Feature, Word
 
 HEADER = "scm_formats.h"
@@ -82,27 +82,19 @@ def output_fields(description: Description) -> list[Field]:
 
 
 def _header(facts: dict[str, Any], inputs: Sequence[Field], outputs: Sequence[Field]) -> str:
-    return _TEMPLATE.substitute(
+    return render(
+        __package__,
+        HEADER,
         digest=facts["digest"],
         latency=facts["latency"],
         in_width=facts["in_width"],
         out_width=facts["out_width"],
         count_in=len(inputs),
         count_out=len(outputs),
-        inputs=",\n".join(_row(field) for field in inputs),
-        outputs=",\n".join(_row(field) for field in outputs),
+        inputs=inputs,
+        outputs=outputs,
+        string=c_string,
     )
-
-
-def _row(field: Field) -> str:
-    values = (
-        c_string(field.name),
-        c_string(field.kind),
-        *map(str, (field.offset, field.bits, int(field.signed), field.fraction)),
-        repr(field.low),
-        repr(field.high),
-    )
-    return f"    {{{', '.join(values)}}}"
 
 
 def c_string(text: str) -> str:
@@ -112,39 +104,3 @@ def c_string(text: str) -> str:
         for byte in text.encode()
     ]
     return f'"{"".join(plain)}"'
-
-
-_TEMPLATE = Template("""\
-/* The formats of the fields of in_data and out_data, the first field in the lowest bits.
- *
- * An input of kind "code" is floor((x - low) / (high - low) * 2^fraction), kept to its bits, over
- * the training range; one of kind "adc" is the same over the range of its converter.
- * One of kind "word", and an output, is fixed point: low + n / 2^fraction * (high - low).
- * An output of kind "class" is the index of a class. */
-#ifndef SCM_FORMATS_H
-#define SCM_FORMATS_H
-
-#define SCM_DIGEST "$digest"
-#define SCM_LATENCY $latency
-#define SCM_IN_WIDTH $in_width
-#define SCM_OUT_WIDTH $out_width
-#define SCM_INPUTS $count_in
-#define SCM_OUTPUTS $count_out
-
-typedef struct {
-    const char *name;
-    const char *kind;
-    int offset, bits, is_signed, fraction;
-    double low, high;
-} scm_field;
-
-static const scm_field scm_inputs[SCM_INPUTS] = {
-$inputs
-};
-
-static const scm_field scm_outputs[SCM_OUTPUTS] = {
-$outputs
-};
-
-#endif
-""")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scm_hw.report._html_elements import Child, Html, Section, el, join
-from scm_hw.report._html_style import STYLE
+from scm_hw.templates import render
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -49,7 +49,7 @@ class Page:
             # Without an icon of its own a browser would ask the server for one.
             el("link", rel="icon", href="data:,"),
             el("title", self.title),
-            el("style", Html(STYLE)),
+            el("style", Html(render(__package__, "page.css").rstrip("\n"))),
         )
 
     def _header(self) -> Html:

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from scm_hw.report import plots
-from scm_hw.report._html_style import STYLE
+from scm_hw.templates import render
 from tests.pages import parsed
 
 
@@ -69,7 +69,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_colours_have_contrast(theme: int) -> None:
     """WCAG AA: 4.5 for text, 3 for what is drawn."""
-    root = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)[theme]
+    root = re.findall(r":root \{(.*?)\}", render("scm_hw.report", "page.css"), re.DOTALL)[theme]
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", root))
 
     def contrast(a: str, b: str) -> float:

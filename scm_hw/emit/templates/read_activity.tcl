@@ -1,0 +1,1 @@
+if {[file exists {{ activity }}]} { read_saif -strip_path {{ scope }} {{ activity }} }
