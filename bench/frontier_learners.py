@@ -87,10 +87,12 @@ def run_trial(job: Job, number: int) -> dict[str, Any]:
 
 
 def _trees(job: Job, table: Table, rows: Split, seed: int) -> dict[str, Any]:
-    parts = [
-        Part(table.X[part], table.y[part]) for part in (rows.train, rows.validation, rows.test)
-    ]
-    return best_under(job.budgets, table.task, *parts, QUICK if job.quick else FULL, seed)
+    def part(numbers: NDArray[np.intp]) -> Part:
+        return Part(table.X[numbers], table.y[numbers])
+
+    pairs = [(part(a), part(b)) for a, b in tables.validations(table, rows)]
+    grid = QUICK if job.quick else FULL
+    return best_under(job.budgets, table.task, pairs, part(rows.test), grid, seed)
 
 
 def _ceiling(name: str, table: Table, rows: Split, seed: int) -> dict[str, Any]:

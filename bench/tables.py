@@ -42,12 +42,14 @@ from numpy.typing import NDArray
 
 from scm_train import datasets
 
-__all__ = ["NAMES", "SPLITS", "Split", "Table", "TableError", "load", "split"]
+__all__ = ["NAMES", "SPLITS", "Split", "Table", "TableError", "load", "split", "validations"]
 
 SPLITS = 5
 TEST_SHARE = VALIDATION_SHARE = 0.2
 #: Of long records so many rows are drawn, the same ones for all splits.
 MOST_ROWS = 20_000
+#: Up to so many known rows what is chosen by one validation part alone is chosen by luck.
+FEW_ROWS, VALIDATIONS = 5_000, 3
 
 
 class TableError(ValueError):
@@ -101,6 +103,15 @@ def split(table: Table, number: int) -> Split:
     parts = [np.array_split(known[runs == run], SPLITS) for run in np.unique(runs)]
     validation = np.concatenate([part[number % SPLITS] for part in parts])
     return Split(np.setdiff1d(known, validation), validation, test)
+
+
+def validations(table: Table, rows: Split) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Training and validation rows: the split's own, and of few exchangeable rows two more."""
+    known = rows.known
+    if table.ordered or len(known) > FEW_ROWS:
+        return [(rows.train, rows.validation)]
+    pieces = np.array_split(known, round(1 / VALIDATION_SHARE))
+    return [(np.setdiff1d(known, piece), piece) for piece in pieces[-VALIDATIONS:]]
 
 
 @lru_cache(maxsize=1)

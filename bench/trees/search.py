@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from time import perf_counter, process_time
 from typing import Any
@@ -97,21 +97,21 @@ def score(task: str, predicted: NDArray, y: NDArray) -> float:
 def best_under(
     budgets: Sequence[int],
     task: str,
-    train: Part,
-    validation: Part,
+    pairs: Sequence[tuple[Part, Part]],
     test: Part,
     grid: Grid,
     seed: int,
 ) -> dict[str, Any]:
     """For each budget the design with the best validation score among those that keep it.
 
-    A chosen candidate is trained again on training and validation rows together. The estimate is
-    scaled by what the last synthesis gave for its own.
+    `pairs` are the same known rows parted into training and validation rows in one way or in
+    several: with few rows the mean of several scores chooses better. A chosen candidate is trained
+    again on all known rows. The estimate is scaled by what the last synthesis gave for its own.
     """
     start = process_time()
-    candidates = _candidates(task, train, validation, grid, seed)
+    candidates = _candidates(task, pairs, grid, seed)
     seconds = process_time() - start
-    known = Part(np.concatenate([train.X, validation.X]), np.concatenate([train.y, validation.y]))
+    known = Part(*(np.concatenate(part) for part in zip(*map(_arrays, pairs[0]), strict=True)))
     builder = _Builder(task, known, test, seed)
     for budget in sorted(budgets):
         _fill(budget, task, candidates, builder)
@@ -124,7 +124,22 @@ def best_under(
     }
 
 
-def _candidates(task: str, train: Part, validation: Part, grid: Grid, seed: int) -> list[Candidate]:
+def _arrays(part: Part) -> tuple[NDArray, NDArray]:
+    return part.X, part.y
+
+
+def _candidates(
+    task: str, pairs: Sequence[tuple[Part, Part]], grid: Grid, seed: int
+) -> list[Candidate]:
+    """All of the grid with the mean of their scores, and the first pair's estimates."""
+    found = [_scored(task, train, validation, grid, seed) for train, validation in pairs]
+    return [
+        replace(same[0], score=float(np.mean([c.score for c in same])))
+        for same in zip(*found, strict=True)
+    ]
+
+
+def _scored(task: str, train: Part, validation: Part, grid: Grid, seed: int) -> list[Candidate]:
     rows = np.random.default_rng(seed).permutation(len(train.y))[: grid.search_rows]
     found: list[Candidate] = []
     for bits, depth, rate in product(grid.feature_bits, grid.depths, grid.rates):

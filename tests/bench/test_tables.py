@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import tables
-from bench.tables import SPLITS, Table, split
+from bench.tables import SPLITS, Table, split, validations
 
 
 def numbers(rows=100, **options):
@@ -103,3 +103,14 @@ def test_years_decide_the_test_rows_of_the_gas_turbine(folder):
 def test_what_is_not_there_gets_one_line(name, message, folder):
     with pytest.raises(tables.TableError, match=message):
         tables.load(name)
+
+
+def test_few_exchangeable_rows_are_validated_three_ways():
+    rows = split(numbers(), 0)
+    pairs = validations(numbers(), rows)
+    assert len(pairs) == 3
+    for train, validation in pairs:
+        assert sorted([*train, *validation]) == sorted(rows.known)
+    assert len(set(np.concatenate([validation for _, validation in pairs]))) == 48
+    ordered = numbers(train_rows=70, ordered=True)
+    assert len(validations(ordered, split(ordered, 0))) == 1

@@ -155,7 +155,7 @@ def test_the_best_under_a_budget_keeps_it_and_test_rows_have_no_say():
     train, validation, test = parts("2")
     wrong = Part(test.X, 1 - test.y)
     one, other = (
-        best_under([5, 40], "classification", train, validation, part, SMALL, 0)
+        best_under([5, 40], "classification", [(train, validation)], part, SMALL, 0)
         for part in (test, wrong)
     )
     assert one["budgets"]["5"] is None or one["budgets"]["5"]["lut"] <= 5
@@ -176,8 +176,18 @@ def test_scores():
 def test_candidates_are_all_combinations():
     train, validation, _ = parts("regression")
     grid = Grid((2, 3), (0.1, 0.3), (4,), (2,), (3, 4), most_trees=12)
-    found = _candidates("regression", train, validation, grid, 0)
+    found = _candidates("regression", [(train, validation)], grid, 0)
     assert all(isinstance(c, Candidate) for c in found)
     assert {c.rounds for c in found} == set(grid.rounds(1))
     places = {(c.settings.depth, c.settings.rate, c.leaf_bits) for c in found}
     assert places == set(itertools.product((2, 3), (0.1, 0.3), (3, 4)))
+
+
+def test_scores_of_several_validation_parts_are_averaged():
+    train, validation, _ = parts("regression")
+    pairs = [(train, validation), (validation, train)]
+    one, other = (_candidates("regression", [pair], SMALL, 0) for pair in pairs)
+    both = _candidates("regression", pairs, SMALL, 0)
+    expected = [(a.score + b.score) / 2 for a, b in zip(one, other, strict=True)]
+    np.testing.assert_allclose([c.score for c in both], expected)
+    assert [c.estimate for c in both] == [c.estimate for c in one]
