@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.ir import Argmax, Builder, Constant, Program, Range, Ref, Sum, ranges
+from scm_hw.ir import READOUT, Argmax, Builder, Constant, Program, Range, Ref, Sum, ranges
 from scm_hw.load import Lowered, LoweredLayer
 from scm_hw.passes.rewrite import without_dead
 
@@ -148,7 +148,9 @@ def _mechanism(lowered: Lowered) -> Program | None:
         name = lowered.program.ops[score].name
         terms = lowered.mechanism.of_output(number)
         refs, weights = (tuple(part) for part in zip(*terms, strict=True)) if terms else ((), ())
-        addends.append(build.add(Sum(refs, weights, name=name) if refs else Constant(0, name=name)))
+        with build.within(READOUT):
+            addend = Sum(refs, weights, name=name) if refs else Constant(0, name=name)
+            addends.append(build.add(addend))
     program = build.program(lowered.program.inputs, tuple(addends))
     return without_dead(program)
 

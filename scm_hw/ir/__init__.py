@@ -25,11 +25,30 @@ from scm_hw.ir.ops import (
     operands,
     with_operands,
 )
-from scm_hw.ir.program import Builder, Program, as_json, describe
+from scm_hw.ir.part import (
+    ARGMAX,
+    INTERFACE,
+    LINEAR,
+    MECHANISM,
+    PARITY,
+    READOUT,
+    SHARED,
+    Kind,
+    Part,
+    node_part,
+)
+from scm_hw.ir.program import Builder, Program, as_json, describe, part_of
 from scm_hw.ir.ranges import Range, range_of, ranges
 from scm_hw.ir.verify import BrokenProgram, verify
 
 __all__ = [
+    "ARGMAX",
+    "INTERFACE",
+    "LINEAR",
+    "MECHANISM",
+    "PARITY",
+    "READOUT",
+    "SHARED",
     "Argmax",
     "AtLeast",
     "BrokenProgram",
@@ -39,8 +58,10 @@ __all__ = [
     "Exceeds",
     "Field",
     "Input",
+    "Kind",
     "Less",
     "Op",
+    "Part",
     "Product",
     "Program",
     "Range",
@@ -52,7 +73,9 @@ __all__ = [
     "as_json",
     "describe",
     "level_bits",
+    "node_part",
     "operands",
+    "part_of",
     "range_of",
     "ranges",
     "verify",

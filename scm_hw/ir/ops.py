@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from scm_hw.ir.part import Part
+
 Ref = int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Named:
+    """`name` is for people; `part` is what the operation belongs to, the interface where None."""
+
     name: str = ""
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)

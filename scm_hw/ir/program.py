@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 
 from scm_hw.ir.ops import (
@@ -23,6 +24,7 @@ from scm_hw.ir.ops import (
     Xor,
     operands,
 )
+from scm_hw.ir.part import INTERFACE, Part
 
 # A printed table shows this many entries.
 SHOWN_ENTRIES = 16
@@ -69,20 +71,35 @@ class Builder:
     """Collects operations; equal operations on equal operands become one."""
 
     ops: list[Op] = field(default_factory=list)
+    part: Part = INTERFACE
     _seen: dict[Op, Ref] = field(default_factory=dict)
 
+    @contextmanager
+    def within(self, part: Part | None) -> Iterator[None]:
+        """Operations without a part belong to `part` here (None: as before)."""
+        outer, self.part = self.part, part or self.part
+        try:
+            yield
+        finally:
+            self.part = outer
+
     def add(self, op: Op) -> Ref:
-        """The reference of `op`, new or already there. The first name given stays."""
-        key = replace(op, name="") if op.name else op
+        """The reference of `op`, new or already there. The first name and part given stay."""
+        key = replace(op, name="", part=None)
         ref = self._seen.get(key)
         if ref is None:
             ref = len(self.ops)
-            self.ops.append(op)
+            self.ops.append(op if op.part is not None else replace(op, part=self.part))
             self._seen[key] = ref
         return ref
 
     def program(self, inputs: tuple[Ref, ...], outputs: tuple[Ref, ...]) -> Program:
         return Program(tuple(self.ops), inputs, outputs)
+
+
+def part_of(op: Op) -> Part:
+    """What an operation belongs to."""
+    return op.part or INTERFACE
 
 
 def describe(op: Op) -> str:
@@ -96,7 +113,10 @@ def as_json(program: Program) -> dict[str, object]:
     return {
         "inputs": list(program.inputs),
         "outputs": list(program.outputs),
-        "ops": [{"ref": ref, "op": type(op).__name__, **asdict(op)} for ref, op in program],
+        "ops": [
+            {"ref": ref, "op": type(op).__name__, **asdict(op), "part": part_of(op).title}
+            for ref, op in program
+        ],
     }
 
 

@@ -13,7 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.errors import UnsupportedModelError
-from scm_hw.ir import Argmax, AtLeast, Builder, Constant, Input, Program, Ref, Sum
+from scm_hw.ir import (
+    ARGMAX,
+    LINEAR,
+    MECHANISM,
+    READOUT,
+    Argmax,
+    AtLeast,
+    Builder,
+    Constant,
+    Input,
+    Part,
+    Program,
+    Ref,
+    Sum,
+    node_part,
+)
 from scm_hw.load.fixed_point import FixedPoint
 from scm_hw.load.lower_inputs import first_layer_inputs, held_code
 from scm_hw.load.lower_mechanism import mechanism_terms
@@ -59,15 +74,20 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
     layers = _layers(build, model, first_layer_inputs(build, model, codes))
     nodes = tuple(ref for layer in layers for ref in layer.nodes)
     readout = Terms(nodes, fixed.readout)
-    linear = _linear(build, model, fixed, codes)
+    with build.within(LINEAR):
+        linear = _linear(build, model, fixed, codes)
     external = Terms(words, np.eye(len(words), model.outputs, dtype=np.int64) << fixed.extra_bits)
-    mechanism = mechanism_terms(build, model, fixed, codes)
+    with build.within(MECHANISM):
+        mechanism = mechanism_terms(build, model, fixed, codes)
     constants = tuple(fixed.constant.tolist())
-    scores = tuple(
-        _score(build, f"output.{target}", constants[j], (readout, linear, external, mechanism), j)
-        for j, target in enumerate(model.targets)
-    )
-    outputs = (build.add(Argmax(scores, name="class")),) if model.is_classifier else scores
+    kinds = (readout, linear, external, mechanism)
+    with build.within(READOUT):
+        scores = tuple(
+            _score(build, f"output.{target}", constants[j], kinds, j)
+            for j, target in enumerate(model.targets)
+        )
+    with build.within(ARGMAX):
+        outputs = (build.add(Argmax(scores, name="class")),) if model.is_classifier else scores
     program = build.program((*codes, *words), outputs)
     return Lowered(program, layers, scores, constants, readout, linear, external, mechanism)
 
@@ -106,7 +126,7 @@ def _layers(build: Builder, model: Model, inputs: tuple[Ref, ...]) -> tuple[Lowe
             weights = weights * layer.mask[:, columns]
         thresholds = _thresholds(model, number, layer, weights)
         nodes = tuple(
-            _node(build, f"layer{number}.node{node}", inputs, weights[node], threshold)
+            _node(build, node_part(number, node), inputs, weights[node], threshold)
             for node, threshold in enumerate(thresholds)
         )
         found.append(LoweredLayer(inputs, weights, thresholds, nodes))
@@ -148,12 +168,13 @@ def _least_integer(bound: float, *, strict: bool) -> int:
 
 
 def _node(
-    build: Builder, name: str, inputs: tuple[Ref, ...], weights: NDArray[np.int8], threshold: int
+    build: Builder, part: Part, inputs: tuple[Ref, ...], weights: NDArray[np.int8], threshold: int
 ) -> Ref:
     seen = np.flatnonzero(weights).tolist()
     refs, signs = tuple(inputs[i] for i in seen), tuple(weights[seen].tolist())
-    total = build.add(Sum(refs, signs, name=f"{name}.sum"))
-    return build.add(AtLeast(total, threshold, name=name))
+    with build.within(part):
+        total = build.add(Sum(refs, signs, name=f"{part.prefix}.sum"))
+        return build.add(AtLeast(total, threshold, name=part.prefix))
 
 
 # Outputs

@@ -21,7 +21,7 @@ from scm_hw.passes.order import (
     optimise,
 )
 from scm_hw.passes.reference import OWN_ROWS, Reference
-from scm_hw.passes.share_bits import SHARED, share_bits
+from scm_hw.passes.share_bits import share_bits
 
 __all__ = [
     "ALWAYS",
@@ -30,7 +30,6 @@ __all__ = [
     "NAMES",
     "OWN_ROWS",
     "PASSES",
-    "SHARED",
     "Choices",
     "Pass",
     "Passes",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 
-from scm_hw.ir import Concat, Op, Program, Ref, Sum, Table, ranges
+from scm_hw.ir import INTERFACE, Concat, Op, Program, Ref, Sum, Table, ranges
 from scm_hw.passes.rewrite import Rewriter, rewrite
 
 # Of one level: two of them address the 1,024 rows of a block RAM that is 18 bits wide.
@@ -82,7 +82,8 @@ def _joined(
     """One table of both levels, in block RAM: for each level all its tables, added up."""
     parts = [_added_up(build, program, tables) for tables in weighted]
     (low, low_width, below), (high, high_width, above) = parts
-    index = build.add(Concat((low, high), (low_width, high_width), name="levels"))
+    with build.within(INTERFACE):
+        index = build.add(Concat((low, high), (low_width, high_width), name="levels"))
     sums = tuple(a + b for b in above for a in below)
     return build.add(Table(index, sums, memory=True, name=f"{name}.levels"))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from scm_hw.interp import trace
 from scm_hw.ir import (
+    INTERFACE,
     AtLeast,
     Field,
     Input,
@@ -86,7 +87,8 @@ class _LevelTables:
         """The level of an input, built once for all sums."""
         if code not in self.built:
             name = self.program.ops[code].name
-            self.built[code] = self.levels[code].build(build, build.new[code], name, self.tech)
+            with build.within(INTERFACE):
+                self.built[code] = self.levels[code].build(build, build.new[code], name, self.tech)
         return self.built[code]
 
     def _split(

@@ -122,7 +122,8 @@ class _SumLowering:
     def _built(self, term: Term) -> PlainTerm:
         if isinstance(term, PlainTerm):
             return term
-        ref = self.build.table(term.index, term.contents, name=term.name)
+        with self.build.within(term.part):
+            ref = self.build.table(term.index, term.contents, name=term.name)
         return PlainTerm(ref, 1, self.build.ranges[ref], term.arrival)
 
     def _add(self, left: PlainTerm, right: PlainTerm) -> PlainTerm:

@@ -14,6 +14,7 @@ from scm_hw.ir import (
     Sum,
     Table,
     operands,
+    part_of,
     range_of,
     with_operands,
 )
@@ -94,13 +95,15 @@ def rewrite(program: Program, visit: Visit, tech: Technology | None = None) -> P
     """Rebuild a program; `visit` gives the reference that stands for an operation.
 
     It gets the operation and its new operands, and returns None to keep the operation as it is.
+    What it adds belongs to the part of the operation unless it says otherwise.
     Inputs are kept always. What nobody reads any more is left out.
     """
     build = Rewriter(tech)
     for op in program.ops:
         refs = tuple(build.new[r] for r in operands(op))
-        ref = visit(build, op, refs)
-        build.new.append(build.add(with_operands(op, refs)) if ref is None else ref)
+        with build.within(part_of(op)):
+            ref = visit(build, op, refs)
+            build.new.append(build.add(with_operands(op, refs)) if ref is None else ref)
     rebuilt = build.program(
         tuple(build.new[r] for r in program.inputs), tuple(build.new[r] for r in program.outputs)
     )

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.ir import AtLeast, Concat, Op, Program, Range, Ref, Sum, Xor, ranges
+from scm_hw.ir import SHARED, AtLeast, Concat, Op, Program, Range, Ref, Sum, Xor, ranges
 from scm_hw.passes.rewrite import Rewriter, rewrite
 
 # Five bits of a node's sum are a table of three bits, each a LUT, whose addition carries one in.
@@ -31,9 +31,6 @@ MIN_BITS = 12
 # the budget. It is counted in operations: what is shared is the same on any machine.
 NEIGHBOURS = 64
 BUDGET = 20_000_000_000
-
-# The names of what is shared begin with it.
-SHARED = "shared"
 
 Signs = NDArray[np.int8]
 Node = tuple[Ref, Sum]
@@ -50,7 +47,8 @@ def share_bits(program: Program) -> Program:
             return None
         source = program.ops[op.value]
         assert isinstance(source, Sum)
-        terms, constant = plan.terms(build, source)
+        with build.within(SHARED):
+            terms, constant = plan.terms(build, source)
         return _compared(build, terms, op.bound - constant, source.name, op.name)
 
     return rewrite(program, visit) if plan.adders else program
@@ -72,7 +70,7 @@ class _Plan:
         if number < len(self.bits):
             return build.new[self.bits[number]]
         parts = [self.column(build, c) for c in self.adders[number - len(self.bits)]]
-        return build.add(Xor(tuple(parts), name=f"{SHARED}.parity"))
+        return build.add(Xor(tuple(parts), name="shared.parity"))
 
     def terms(self, build: Rewriter, source: Sum) -> tuple[list[Weighted], int]:
         """What a node adds up instead of its sum, and a constant."""
@@ -99,8 +97,8 @@ def _carry(build: Rewriter, parts: list[Ref], signs: list[int]) -> tuple[Ref, in
     flips = [sign != signs[0] for sign in signs]
     addresses = range(1 << len(parts))
     ones = [sum((a >> i & 1) != flip for i, flip in enumerate(flips)) for a in addresses]
-    index = build.add(Concat(tuple(parts), (1,) * len(parts), name=f"{SHARED}.bits"))
-    carry = build.table(index, tuple(count // 2 for count in ones), name=f"{SHARED}.carry")
+    index = build.add(Concat(tuple(parts), (1,) * len(parts), name="shared.bits"))
+    carry = build.table(index, tuple(count // 2 for count in ones), name="shared.carry")
     # An odd number of flips turns the parity over: it is taken off one.
     return carry, 2 * signs[0], signs[0] * (sum(flips) % 2 - sum(flips))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from scm_hw.ir import AtLeast, Field, Op, Program, Ref, Sum, Table, ranges
+from scm_hw.ir import PARITY, AtLeast, Field, Op, Program, Ref, Sum, Table, ranges
 from scm_hw.passes.rewrite import Rewriter, rewrite
 
 # The shared count costs a few LUTs for every feature; a handful of nodes earns it back.
@@ -69,15 +69,17 @@ def _halved(build: Rewriter, program: Program, source: Sum, op: AtLeast) -> Ref:
         contents = table.contents[: build.ranges[index].high + 1]
         parity, first = _parity(contents), contents[0] & 1
         bound -= first
-        bits.append((_parity_bit(build, index, parity), 1))
+        with build.within(PARITY):
+            bits.append((_parity_bit(build, index, parity), 1))
         half = tuple((v - first - p) // 2 for v, p in zip(contents, parity, strict=True))
         halves.append((build.table(index, half, name=table.name), 1))
     odd = bound & 1
-    count = build.sum(bits, odd, name="parity.count")
-    width = build.ranges[count].width
-    if width > 1:
-        shared = build.add(Field(count, 1, width - 1, name="parity.half"))
-        halves.append((shared, 1))
+    with build.within(PARITY):
+        count = build.sum(bits, odd, name="parity.count")
+        width = build.ranges[count].width
+        if width > 1:
+            shared = build.add(Field(count, 1, width - 1, name="parity.half"))
+            halves.append((shared, 1))
     total = build.sum(halves, name=source.name)
     return build.add(AtLeast(total, (bound + odd) // 2, name=op.name))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from scm_hw.ir import Concat, Field, Input, Product, Range, Ref, Sum, Table
+from scm_hw.ir import Concat, Field, Input, Part, Product, Range, Ref, Sum, Table
 from scm_hw.passes.rewrite import Rewriter
 from scm_hw.target import Technology, dsps, varying_bits
 
@@ -37,6 +37,8 @@ class TableTerm:
     absorbed: bool
     arrival: float
     name: str
+    # Of the table that it was, if it was one.
+    part: Part | None = None
 
     @cached_property
     def range(self) -> Range:
@@ -82,7 +84,7 @@ class Terms:
             self.constant += weight * op.constant
             self.add(op.operands[0], weight * op.weights[0])
         elif isinstance(op, Table) and not op.memory:
-            self._table(op.index, [weight * v for v in op.contents], op.name)
+            self._table(op.index, [weight * v for v in op.contents], op.name, op.part)
         elif abs(weight) & (abs(weight) - 1) == 0:
             self._plain(ref, weight)
         elif self.multipliers and self._worth_multiplier(ref, weight):
@@ -133,7 +135,9 @@ class Terms:
         arrival = self.build.arrival(ref)
         self.terms.append(PlainTerm(ref, weight, Range(low, high), arrival))
 
-    def _table(self, index: Ref, contents: Sequence[int], name: str) -> None:
+    def _table(
+        self, index: Ref, contents: Sequence[int], name: str, part: Part | None = None
+    ) -> None:
         """A table from 0 up; what is below moves into the constant."""
         low, high = self.build.ranges[index]
         reachable = contents[low : high + 1]
@@ -144,7 +148,7 @@ class Terms:
         absorbed = self.build.ranges[index].width <= self.tech.absorbed_inputs
         contents_from_0 = tuple(v - least for v in entries)
         arrival = self.build.arrival(index)
-        self.terms.append(TableTerm(index, contents_from_0, absorbed, arrival, name))
+        self.terms.append(TableTerm(index, contents_from_0, absorbed, arrival, name, part))
 
     def _worth_multiplier(self, ref: Ref, weight: int) -> bool:
         """Yosys may take a DSP block for less, but tables are as good then."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
 from scm_hw.design import Design
-from scm_hw.ir import AtLeast, Input, Less, Op, Product, Select, Sum, Table, Xor, ranges
+from scm_hw.ir import AtLeast, Input, Less, Op, Product, Select, Sum, Table, Xor, part_of, ranges
 from scm_hw.schedule import by_operation
 
 _KINDS: dict[type[Op], str] = {
@@ -19,8 +18,6 @@ _KINDS: dict[type[Op], str] = {
     Xor: "parity",
     Product: "product",
 }
-# Operations are named after what they belong to; a feature's own name stands for its encoder.
-_PARTS = re.compile(r"(layer\d+)\.|(mechanism|output|parity)\.|(class)\b")
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def stages(design: Design) -> list[Stage]:
             Stage(
                 cycle=cycle,
                 kinds=dict(Counter(_KINDS[type(op)] for op in ops).most_common()),
-                parts=tuple(sorted({_part(op) for op in ops})),
+                parts=tuple(sorted({part_of(op).title for op in ops})),
                 bits=sum(widths[ref] for ref in refs),
                 lut=sum(costs[ref].lut for ref in refs),
                 dsp=sum(costs[ref].dsp for ref in refs),
@@ -86,11 +83,3 @@ def _registers(design: Design) -> list[int]:
         for rank in range(born, born + cost.ff // width):
             ranks[rank] += width
     return ranks
-
-
-def _part(op: Op) -> str:
-    match = _PARTS.match(op.name)
-    if match is None:
-        return "encoder"
-    layer, other, argmax = match.groups()
-    return layer.replace("layer", "layer ") if layer else other or (argmax and "argmax")

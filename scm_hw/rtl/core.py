@@ -11,13 +11,22 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from scm_hw.ir import Concat, Constant, Input, Op, Program, Ref, Sum, Table, operands, ranges
+from scm_hw.ir import (
+    Concat,
+    Constant,
+    Input,
+    Op,
+    Program,
+    Ref,
+    Sum,
+    Table,
+    operands,
+    part_of,
+    ranges,
+)
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of
 from scm_hw.schedule import Schedule
 from scm_hw.target import ABSORBING, free_ops
-
-# Operations of one node, of the readout and of the mechanism stand in a module of their own.
-_PART = re.compile(r"(layer\d+\.node\d+|output|mechanism)(?:\.|$)")
 
 
 @dataclass(frozen=True)
@@ -271,14 +280,18 @@ def _row(program: Program, tables: list[Ref], widths: list[int], address: int) -
 
 
 def _part(op: Op) -> str:
-    """The module that an operation belongs to, empty for that of the core itself."""
-    found = _PART.match(op.name)
-    return _plain(found[1]) if found else ""
+    """The module that an operation belongs to, empty for that of the core itself.
+
+    Nodes, the readout and the mechanism have modules of their own.
+    """
+    return _plain(part_of(op).prefix)
 
 
 def _identifier(op: Op) -> str:
     """A Verilog name made of an operation's own, in short where its part says the rest."""
-    text = _plain(_PART.sub("", op.name, count=1)) or _plain(op.name)
+    prefix = part_of(op).prefix
+    own = op.name.removeprefix(prefix) if op.name.startswith(f"{prefix}.") else ""
+    text = _plain(own) or _plain(op.name)
     return (text or type(op).__name__.lower())[:40]
 
 

@@ -26,6 +26,7 @@ from scm_hw.ir import (
     Sum,
     Table,
     Xor,
+    node_part,
 )
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Schedule, schedule
@@ -242,10 +243,13 @@ def test_every_port_has_the_name_of_its_signal() -> None:
     """Also of bits that two nodes look up together, which stand side by side in each."""
     build = Builder()
     codes = [build.add(Input(i, 0, 7, name=f"x{i}")) for i in range(2)]
-    bits = [build.add(AtLeast(c, 3, name=f"layer1.node{i}")) for i, c in enumerate(codes)]
-    pair = build.add(Concat(tuple(bits), (1, 1), name="layer2.node0.bits"))
+    bits = [
+        build.add(AtLeast(c, 3, name=f"layer1.node{i}", part=node_part(1, i)))
+        for i, c in enumerate(codes)
+    ]
+    pair = build.add(Concat(tuple(bits), (1, 1), part=node_part(2, 0)))
     outputs = [
-        build.add(Table(pair, contents, name=f"layer2.node{i}"))
+        build.add(Table(pair, contents, part=node_part(2, i)))
         for i, contents in enumerate([(0, 1, 1, 0), (1, 0, 0, 0)])
     ]
     program = build.program(tuple(codes), tuple(outputs))
