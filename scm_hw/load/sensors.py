@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from math import comb, isfinite
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from scm_hw.errors import OptionError, UnsupportedModelError
 from scm_hw.load.model import Code, Encoder, Floats, Mechanism, Model
+from scm_hw.load.reference import codes, normalise
 from scm_hw.load.table import cell_counts, corners_of
 
 MAX_SENSOR_BITS = 24
@@ -105,16 +105,16 @@ def with_sensors(model: Model, formats: Mapping[int, InputFormat]) -> Model:
     sensors = {i: _Sensor(model, i, form) for i, form in formats.items()}
     scale, offset = np.ones(len(model.features)), np.zeros(len(model.features))
     low, high = model.input_min.copy(), model.input_max.copy()
-    codes = list(model.codes)
+    ports = list(model.codes)
     for i, sensor in sensors.items():
         scale[i], offset[i] = sensor.scale, sensor.offset
         low[i], high[i] = sensor.form.low, sensor.form.high
-        codes[i] = sensor.code
+        ports[i] = sensor.code
     return replace(
         model,
         input_min=low,
         input_max=high,
-        sensors=tuple(codes),
+        sensors=tuple(ports),
         encoder=_encoder(model, sensors),
         linear=model.linear * scale[:, None],
         intercept=model.intercept + offset @ model.linear,
@@ -132,15 +132,15 @@ class _Sensor:
         self.top = (1 << form.bits) - 1
         low, high = float(model.input_min[feature]), float(model.input_max[feature])
         if low == high:
-            # Whatever comes in, its code is 0.
+            # Whatever comes in, its code is 0. No file has such a range; a model in memory may.
             assert model.input_bits is not None
             self.scale, self.offset = 0.0, 0.5 / (1 << model.input_bits)
             self.code = Code(form.bits, 0, self.top)
             return
         self.scale = (form.high - form.low) / (high - low)
         self.offset = (form.low - low) / (high - low)
-        first = self.first(lambda integers: form.value(integers) >= low)
-        beyond = self.first(lambda integers: form.value(integers) > high)
+        first = self.first(lambda row: row[feature] >= low)
+        beyond = self.first(lambda row: row[feature] > high)
         if first >= beyond:
             raise OptionError(
                 f"input format of {model.features[feature]!r} must have a step inside the training "
@@ -149,31 +149,30 @@ class _Sensor:
             )
         self.code = Code(form.bits, first, beyond - 1)
 
-    def first(self, reached: Callable[[Integers], NDArray[np.bool_]]) -> int:
-        """The first integer for which that holds, as it does for all after it; or one too many."""
+    def first(self, reached: Callable[[Floats], Any]) -> int:
+        """The first integer whose row has reached something, as all after it have; or one beyond.
+
+        By search rather than by formula: what the trained model says of a row decides, rounding of
+        its floating point included.
+        """
+        row = self.model.input_min.copy()
         low, high = 0, self.top + 1
         while low < high:
             middle = (low + high) // 2
-            if reached(np.array(middle)):
+            row[self.feature] = self.form.value(np.array(middle))
+            if reached(row):
                 high = middle
             else:
                 low = middle + 1
         return low
 
-    def x(self, integers: Integers) -> Floats:
-        """The feature scaled by the training range, before it is cut into codes."""
-        low, high = self.model.input_min[self.feature], self.model.input_max[self.feature]
-        value = self.form.value(integers)
-        return (value - low) / (high - low) if high > low else np.zeros_like(value)
-
-    def beyond(self, line: float, integers: Integers) -> NDArray[np.bool_]:
-        return self.x(integers) >= line
-
-    def reaching(self, code: int) -> int:
+    def reaching_code(self, code: int) -> int:
         """The first integer whose code, in the training range, is at least that."""
-        assert self.model.input_bits is not None
-        unit = 2.0**self.model.input_bits
-        return self.first(lambda integers: np.floor(self.x(integers) * unit) >= code)
+        return self.first(lambda row: codes(self.model, row)[self.feature] >= code)
+
+    def reaching(self, x: float) -> int:
+        """The first integer whose feature, scaled by the training range, is at least that."""
+        return self.first(lambda row: normalise(self.model, row)[self.feature] >= x)
 
 
 def _encoder(model: Model, sensors: Mapping[int, _Sensor]) -> Encoder:
@@ -183,7 +182,7 @@ def _encoder(model: Model, sensors: Mapping[int, _Sensor]) -> Encoder:
         levels = thresholds[i]
         if encoder.kind != "thermometer":
             levels = _levels(model, i)
-        thresholds[i] = tuple(sensor.reaching(code) for code in levels)
+        thresholds[i] = tuple(sensor.reaching_code(code) for code in levels)
     return replace(encoder, thresholds=tuple(thresholds))
 
 
@@ -242,46 +241,57 @@ def _polynomial(mechanism: Mechanism, scale: Floats, offset: Floats) -> Mechanis
 
 
 def _table(model: Model, sensors: Mapping[int, _Sensor]) -> Mechanism:
-    """The cells of a sensor begin where its integers cross the lines of the grid."""
+    """The same table over sensors' integers: cells that begin at integers, and other corners.
+
+    In the trained model a cell reaches from one line of the grid to the next. The hardware counts
+    positions inside a cell in integers, as a share of a power of two; but integers seldom meet a
+    line, and a cell seldom has a power of two of them. So each cell gets the values that its own
+    straight lines have where the count begins and where it would end.
+    """
     mechanism = model.mechanism
     assert mechanism.grid is not None
-    values = corners_of(mechanism.grid)
+    corners = corners_of(mechanism.grid)
     starts: list[tuple[int, ...] | None] = []
-    for place, (i, cells) in enumerate(zip(mechanism.inputs, cell_counts(model), strict=True)):
-        sensor = sensors.get(i)
-        starts.append(None if sensor is None else _starts(sensor, cells))
-        if sensor is not None:
-            values = _stretched(values, place, _ends(sensor, _starts(sensor, cells)))
-    return replace(mechanism, grid=None, corners=values, starts=tuple(starts))
+    for direction, feature in enumerate(mechanism.inputs):
+        if feature not in sensors:
+            starts.append(None)
+            continue
+        sensor = sensors[feature]
+        found = _cell_starts(sensor, cell_counts(model)[direction])
+        starts.append(found)
+        corners = _moved(corners, direction, _cell_ends(sensor, found))
+    return replace(mechanism, grid=None, corners=corners, starts=tuple(starts))
 
 
-def _starts(sensor: _Sensor, cells: int) -> tuple[int, ...]:
-    """The first integer of each cell; integers outside the training range are never seen."""
-    found, code = [sensor.code.low], sensor.code
-    for cell in range(1, cells):
-        line = cell / cells
-        start = sensor.first(partial(sensor.beyond, line))
-        found.append(min(max(start, code.low), code.high + 1))
-    return tuple(found)
+def _cell_starts(sensor: _Sensor, cells: int) -> tuple[int, ...]:
+    """The first integer of each cell of the training range; one past the last for an empty cell."""
+    low, high = sensor.code.low, sensor.code.high
+    lines = (sensor.reaching(cell / cells) for cell in range(1, cells))
+    return (low, *(min(max(integer, low), high + 1) for integer in lines))
 
 
-def _ends(sensor: _Sensor, starts: tuple[int, ...]) -> Floats:
-    """Where in its cell the position is 0, and where it is 1; (2, cells)."""
+def _cell_ends(sensor: _Sensor, starts: tuple[int, ...]) -> Floats:
+    """Where the count of a cell begins and ends: (2, cells), 0 and 1 at the lines of the grid."""
     cells = len(starts)
-    widest = int(np.diff([*starts, sensor.code.high + 1]).max())
-    steps = 1 << (widest - 1).bit_length()
-    first = np.array(starts, dtype=np.float64)
-    s = np.stack([first, first + steps]) / (sensor.top + 1)
+    largest = int(np.diff([*starts, sensor.code.high + 1]).max())
+    counted = 1 << (largest - 1).bit_length()
+    begin = np.array(starts, dtype=np.float64)
+    # An end is the lower edge of an integer: half a step before the middle, which `s` stands for.
+    s = np.stack([begin, begin + counted]) / 2.0**sensor.form.bits
     return cells * (sensor.scale * s + sensor.offset) - np.arange(cells)
 
 
-def _stretched(values: Floats, place: int, ends: Floats) -> Floats:
-    """Corners moved along one direction, from the ends of the cells to the places given."""
-    directions = (values.ndim - 1) // 2
-    at = np.moveaxis(values, (place, directions + place), (0, 1))
-    share = ends.reshape(*ends.shape, *(1,) * (at.ndim - 2))
-    moved = at[0] + share * (at[1] - at[0])
-    return np.moveaxis(moved, (0, 1), (place, directions + place))
+def _moved(corners: Floats, direction: int, ends: Floats) -> Floats:
+    """Values on the straight lines between corners along a direction, at the two ends given.
+
+    Corners are (2, ..., 2, cells..., m), the two sides of each direction first.
+    """
+    directions = (corners.ndim - 1) // 2
+    axes = (direction, directions + direction)
+    # The sides and the cells of the direction first: what else there is stays as it is.
+    low, high = np.moveaxis(corners, axes, (0, 1))
+    share = ends.reshape(*ends.shape, *(1,) * (low.ndim - 1))
+    return np.moveaxis(low + share * (high - low), (0, 1), axes)
 
 
 # Outputs
