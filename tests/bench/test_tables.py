@@ -46,18 +46,21 @@ def test_a_sources_own_test_rows_are_those_of_all_splits():
         )
 
 
-def test_rows_in_time_order_are_validated_in_one_piece_each_once():
+def test_rows_in_time_order_are_validated_in_pieces_each_once():
     pieces = [
-        split(numbers(train_rows=70, ordered=True), number).validation for number in range(SPLITS)
+        split(numbers(train_rows=75, ordered=True), number).validation for number in range(SPLITS)
     ]
-    assert all(np.all(np.diff(piece) == 1) for piece in pieces)
-    np.testing.assert_array_equal(np.concatenate(pieces), np.arange(70))
+    np.testing.assert_array_equal(
+        pieces[1], [*range(3, 6), *range(18, 21), *range(33, 36), *range(48, 51), *range(63, 66)]
+    )
+    assert sorted(np.concatenate(pieces)) == list(range(75))
 
 
-def test_every_run_has_a_piece_of_its_own():
-    runs = np.repeat([0, 1, 2], [30, 40, 30])
-    rows = split(numbers(train_rows=70, ordered=True, runs=runs), 2)
-    np.testing.assert_array_equal(rows.validation, [*range(12, 18), *range(46, 54)])
+def test_every_run_has_pieces_of_its_own():
+    runs = np.repeat([0, 1, 2], [25, 50, 25])
+    rows = split(numbers(train_rows=75, ordered=True, runs=runs), 2)
+    assert [*rows.validation[:5]] == [2, 7, 12, 17, 22]
+    assert [*rows.validation[5:]] == [29, 30, 39, 40, 49, 50, 59, 60, 69, 70]
 
 
 @pytest.fixture
