@@ -38,6 +38,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from bench.textbook import TextbookNode, textbook_scn
+from scm_model import Layer
+from scm_model.scaling import to_unit
 from scm_train import SCMRegressor, SCNRegressor, _compiled, datasets, paper_settings
 from scm_train._parameters import input_bits_of
 from scm_train.chunks import ChunkMap
@@ -46,8 +48,6 @@ from scm_train.encoders import fit_encoder
 from scm_train.engine import Part, train
 from scm_train.history import History
 from scm_train.inputs import Rows, first_inputs
-from scm_train.machine import Layer
-from scm_train.scaling import to_unit
 from scm_train.search import SearchSettings
 from scm_train.settings import Settings
 

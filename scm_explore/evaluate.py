@@ -19,12 +19,11 @@ from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import CompilerError, FitError, ScmError
 from scm_hw.fold import within
 from scm_hw.interp import interpret
-from scm_hw.load import Evaluation, Model, evaluate, integers, lower, quantise, read_model
+from scm_hw.load import Evaluation, evaluate, integers, lower, quantise, read_model
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.synthesis import fits, require_synthesis, synthesise
+from scm_model import Model
 from scm_train import estimators, model_file
-from scm_train.errors import ScmTrainError
-from scm_train.machine import Machine
 from scm_train.scores import class_indices
 
 
@@ -66,7 +65,7 @@ def try_point(task: Task, point: Point) -> Outcome:
     except CompilerError:
         # A fault of the compiler, not of the point: nothing that it makes is to be trusted.
         raise
-    except (ScmError, ScmTrainError) as error:
+    except ScmError as error:
         return Outcome({"error": str(error), "seconds": _since(start)})
     return Outcome(facts | {"seconds": _since(start)}, content)
 
@@ -118,20 +117,20 @@ def as_model(content: bytes) -> Model:
         return read_model(path)
 
 
-def file_bytes(machine: Machine) -> bytes:
+def file_bytes(machine: Model) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model_file.save(machine, path)
         return path.read_bytes()
 
 
-def named(machine: Machine, feature_names: tuple[str, ...], targets: tuple[str, ...]) -> Machine:
+def named(machine: Model, feature_names: tuple[str, ...], targets: tuple[str, ...]) -> Model:
     """The machine with the names of its data; a classifier's outputs are called as its classes."""
-    machine = replace(machine, feature_names=feature_names)
-    return machine if machine.classes is not None else replace(machine, target_names=targets)
+    machine = replace(machine, features=feature_names)
+    return machine if machine.classes is not None else replace(machine, targets=targets)
 
 
-def _trained(task: Task, point: Point) -> Machine:
+def _trained(task: Task, point: Point) -> Model:
     kind = estimators.SCMClassifier if task.classifier else estimators.SCMRegressor
     learner = kind(
         max_nodes=list(point.nodes),
@@ -151,7 +150,7 @@ def _trained(task: Task, point: Point) -> Machine:
     return machine
 
 
-def _targets(task: Task, machine: Machine) -> NDArray:
+def _targets(task: Task, machine: Model) -> NDArray:
     if task.classifier:
         return class_indices(machine, task.held_y)
     return task.held_y.reshape(len(task.held_y), -1).astype(np.float64)

@@ -26,10 +26,10 @@ from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.errors import OptionError
 from scm_hw.outputs import check_output
+from scm_model.schema import MAX_EVALUATION_ROWS
 from scm_train import cli_data
 from scm_train.cli_mechanism import fit_mechanism
 from scm_train.errors import ScmTrainError
-from scm_train.model_file import MAX_EVALUATION_ROWS
 
 DEFAULT_OUT = Path("explore_out")
 # Of the rows that are not for the test, those to choose by.

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from scm_model.errors import ModelFileError, ScmError
 
-class ScmError(Exception):
-    """Base of all errors that the command line prints as one line."""
-
-
-class ModelFileError(ScmError):
-    """The model file can't be read, or breaks a rule of its schema."""
+__all__ = [
+    "CompilerError",
+    "FitError",
+    "LinkError",
+    "MismatchError",
+    "ModelFileError",
+    "OptionError",
+    "RangeWarning",
+    "ScmError",
+    "ToolError",
+    "UnsupportedModelError",
+]
 
 
 class UnsupportedModelError(ScmError):

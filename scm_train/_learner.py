@@ -14,16 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from scm_model import Model
+from scm_model.columns import column_names, has_default_names, in_memory, in_order
 from scm_train import model_file
 from scm_train._parameters import LAMBDAS, R_VALUES
 from scm_train._training import Task, train_machine
 from scm_train.algorithms import ALGORITHMS
 from scm_train.clipping import clipped_columns, clipping_lines
-from scm_train.columns import column_names, has_default_names, in_memory, in_order
 from scm_train.distributed import as_array, is_distributed, train_distributed
 from scm_train.draw import BiasRange, InputsPerNode, SignPattern
 from scm_train.errors import ClippedWarning, DataError, ModelFileError
-from scm_train.machine import Machine
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
 
@@ -121,7 +121,7 @@ class Learner(BaseEstimator):
 
     Attributes
     ----------
-    machine_ : Machine
+    machine_ : Model
         The trained machine.
     history_ : History
         Errors after every node, time per phase, nodes per layer, selected inputs.
@@ -208,12 +208,12 @@ class Learner(BaseEstimator):
         estimator._adopt(machine)
         return estimator
 
-    def _adopt(self, machine: Machine) -> None:
+    def _adopt(self, machine: Model) -> None:
         self.machine_ = machine
         self.history_ = machine.history
-        self.n_features_in_ = machine.n_features
+        self.n_features_in_ = len(machine.features)
         # Frames are matched with the names of training after loading too.
-        self._keep_names(None if has_default_names(machine) else machine.feature_names)
+        self._keep_names(None if has_default_names(machine) else machine.features)
 
     def _keep_names(self, names: Sequence[str] | None) -> None:
         """Keep the names of the columns, or forget those of an earlier fit."""
@@ -332,9 +332,9 @@ class Regressor(RegressorMixin, Learner):
             )
         return X, targets
 
-    def _adopt(self, machine: Machine) -> None:
+    def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)
-        self._single = machine.n_outputs == 1
+        self._single = machine.outputs == 1
 
 
 class Classifier(ClassifierMixin, Learner):
@@ -395,7 +395,7 @@ class Classifier(ClassifierMixin, Learner):
             )
         return X, _indicators(np.searchsorted(self.classes_, y), len(self.classes_))
 
-    def _adopt(self, machine: Machine) -> None:
+    def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)
         self.classes_ = machine.labels
 

@@ -13,9 +13,9 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Encoder
 from scm_train import _compiled
 from scm_train.chunks import Scratch
-from scm_train.encoders import Encoder
 
 __all__ = [
     "Feature",

@@ -1,39 +1,22 @@
-"""What mechanism models have in common, and the two simplest: none, and an external callable."""
+"""What specifications of mechanisms have in common, and the simplest: none, and a callable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from scm_train.arguments import ByName, by_name
-from scm_train.encoders import Encoder
-from scm_train.errors import DataError, ParameterError, ScmTrainError
-from scm_train.scaling import Floats, from_unit, to_unit
-from scm_train.suggestions import did_you_mean
-
-Function = Callable[..., ArrayLike]
+from scm_model import Encoder, ExternalModel, Mechanism, NoMechanism
+from scm_model.arguments import ByName, Function, by_name
+from scm_model.mechanism import call_mechanism
+from scm_model.scaling import Floats, from_unit, to_unit
+from scm_model.suggestions import did_you_mean
+from scm_train.errors import ParameterError
 
 #: At most so many training rows are used to fit or check a mechanism.
 CHECKED_ROWS = 20_000
-
-
-class Mechanism:
-    """A bound mechanism model."""
-
-    kind: ClassVar[str]
-    #: Largest difference seen to the callable it stands for, in normalised units; None if exact.
-    worst_error: float | None = None
-
-    def values(self, X: NDArray, x: Floats, target_min: Floats, target_max: Floats) -> Floats:
-        """Return P0 in normalised target units (n, m).
-
-        ``X`` are raw inputs; ``x`` the same rows as the machine sees them, ``x_q`` or ``x_norm``.
-        """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,50 +86,12 @@ class Specification:
         raise NotImplementedError
 
 
-def call_mechanism(
-    function: Function, X: NDArray, target_min: Floats, target_max: Floats
-) -> Floats:
-    """Call a mechanism on raw rows, check what it returns, and normalise it to (n, m)."""
-    try:
-        values = np.asarray(function(X), dtype=np.float64)
-    except ScmTrainError:
-        raise
-    # Whatever a user's function raises is told in one line; Python users see its cause too.
-    except Exception as error:
-        own = function.function if isinstance(function, ByName) else function
-        name = getattr(own, "__name__", type(own).__name__)
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise DataError(
-            f"can't compute the mechanism {name}: {reason}; correct the function"
-        ) from error
-    n, m = len(X), len(target_min)
-    if values.shape == (n,) and m == 1:
-        values = values[:, None]
-    if values.shape != (n, m):
-        wanted = f"({n},) or ({n}, 1)" if m == 1 else f"({n}, {m})"
-        raise DataError(
-            f"mechanism values must be of shape {wanted}, not {values.shape!r}; "
-            "return one value per row and target"
-        )
-    if not np.isfinite(values).all():
-        raise DataError(
-            f"mechanism values must be finite, not {values[~np.isfinite(values)][0]}; "
-            "mend the mechanism for the inputs it is asked about"
-        )
-    return to_unit(values, target_min, target_max)
-
-
 @dataclass(frozen=True)
-class NoMechanism(Mechanism, Specification):
-    """P0 = 0 in normalised units. It is its own specification."""
-
-    kind: ClassVar[str] = "none"
+class Nothing(Specification):
+    """P0 = 0 in normalised units."""
 
     def bind_to(self, domain: Domain) -> NoMechanism:
-        return self
-
-    def values(self, X: NDArray, x: Floats, target_min: Floats, target_max: Floats) -> Floats:
-        return np.zeros((len(x), len(target_min)))
+        return NoMechanism()
 
 
 @dataclass(frozen=True)
@@ -176,40 +121,10 @@ def _widened(span: Floats) -> Floats:
     return np.stack([span[0] - margin, span[1] + margin])
 
 
-@dataclass(frozen=True, eq=False)
-class ExternalModel(Mechanism):
-    """P0 from a callable, or, in a model loaded without one, given row by row."""
-
-    kind: ClassVar[str] = "external"
-    #: Least and greatest P0, normalised (2, m), that a number format must hold.
-    range: Floats
-    function: Function | None = None
-
-    def values(self, X: NDArray, x: Floats, target_min: Floats, target_max: Floats) -> Floats:
-        if self.function is None:
-            raise ParameterError(
-                "mechanism_values must be given for a model with an external mechanism, not None; "
-                "pass P0 of each row, or load the model with mechanism=<callable>"
-            )
-        return call_mechanism(self.function, X, target_min, target_max)
-
-    def named(self, names: Sequence[str]) -> ExternalModel:
-        """The same model, where the function's arguments are columns of these names."""
-        return (
-            self if self.function is None else replace(self, function=by_name(self.function, names))
-        )
-
-    def covering(self, values: Floats) -> ExternalModel:
-        """The same model, its range widened to hold ``values`` (n, m), normalised."""
-        low = np.minimum(self.range[0], values.min(axis=0, initial=np.inf))
-        high = np.maximum(self.range[1], values.max(axis=0, initial=-np.inf))
-        return replace(self, range=np.stack([low, high]))
-
-
 def as_mechanism(spec: object) -> Specification:
     """Turn what a user may pass (None, a callable, a specification) into a specification."""
-    if spec is None:
-        return NoMechanism()
+    if spec is None or isinstance(spec, NoMechanism):
+        return Nothing()
     if isinstance(spec, Specification):
         return spec
     if callable(spec):

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from math import comb
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scm_train._mechanism import Domain, Function, Mechanism, Specification
+from scm_model import PolynomialModel
+from scm_model.arguments import Function
+from scm_model.mechanism import monomials
+from scm_model.scaling import Floats
+from scm_train._mechanism import Domain, Specification
 from scm_train.errors import ParameterError
-from scm_train.scaling import Floats
 
 MAX_TERMS = 4096
 
@@ -71,23 +73,10 @@ class Polynomial(Specification):
         exponents = _all_exponents(inputs, self.degree, domain.n_features)
         rows = domain.sample()
         x, wanted = domain.seen(rows), domain.p0(self.function, rows)
-        monomials = _monomials(x, exponents)
-        coefficients = np.linalg.lstsq(monomials, wanted, rcond=None)[0]
-        error = float(np.abs(monomials @ coefficients - wanted).max(initial=0.0))
+        terms = monomials(x, exponents)
+        coefficients = np.linalg.lstsq(terms, wanted, rcond=None)[0]
+        error = float(np.abs(terms @ coefficients - wanted).max(initial=0.0))
         return PolynomialModel(exponents, coefficients, error)
-
-
-@dataclass(frozen=True, eq=False)
-class PolynomialModel(Mechanism):
-    """``P0_norm = sum over terms of coefficient * prod x**exponent``."""
-
-    kind: ClassVar[str] = "polynomial"
-    exponents: NDArray[np.uint8]
-    coefficients: Floats
-    worst_error: float | None = None
-
-    def values(self, X: NDArray, x: Floats, target_min: Floats, target_max: Floats) -> Floats:
-        return _monomials(x, self.exponents) @ self.coefficients
 
 
 def _check_terms(count: int) -> None:
@@ -146,14 +135,3 @@ def _shifted(exponents: tuple[int, ...], domain: Domain) -> dict[tuple[int, ...]
             if factor or e == 0
         }
     return powers
-
-
-def _monomials(x: Floats, exponents: NDArray) -> Floats:
-    """``prod x**exponent`` (n, terms), by repeated multiplication."""
-    product = np.ones((len(x), len(exponents)))
-    for feature in np.flatnonzero(exponents.any(axis=0)):
-        powers = np.ones(len(x))
-        for power in range(1, int(exponents[:, feature].max()) + 1):
-            powers = powers * x[:, feature]
-            product[:, exponents[:, feature] == power] *= powers[:, None]
-    return product

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Layer
 from scm_train._cluster import Cluster
 from scm_train._margin import centred_bias, joined
 from scm_train._moments import Moments, best
@@ -18,7 +19,6 @@ from scm_train.draws import Draws
 from scm_train.engine import _Growth
 from scm_train.history import History
 from scm_train.linear import LinearPart
-from scm_train.machine import Layer
 from scm_train.readout import DEPENDENT, MOST_PASSES, Readout, _rmse
 from scm_train.search import Configuration, SearchSettings
 from scm_train.settings import Settings

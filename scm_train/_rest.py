@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import HiddenLayers, Layer
 from scm_train.chunks import ChunkMap, row_chunks
 from scm_train.inputs import Rows
 from scm_train.linear import LinearPart
-from scm_train.machine import HiddenLayers, Layer
 
 __all__ = ["RestOfRows", "stacked"]
 

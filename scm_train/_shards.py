@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Encoder, HiddenLayers, Layer, Mechanism, NoMechanism
+from scm_model.scaling import to_unit
 from scm_train._margin import Gap, gap_of, joined
-from scm_train._mechanism import Mechanism, NoMechanism
 from scm_train._rest import PIECE, upper
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
 from scm_train.chunks import row_chunks
-from scm_train.encoders import Encoder
 from scm_train.inputs import (
     CHUNK,
     LayerInputs,
@@ -27,9 +27,7 @@ from scm_train.inputs import (
     exact_in_float32,
     first_inputs,
 )
-from scm_train.machine import HiddenLayers, Layer
 from scm_train.nodes import NodeStore
-from scm_train.scaling import to_unit
 
 __all__ = ["HELD", "REST", "TRAINING", "Frame", "Node", "Shard"]
 

@@ -17,8 +17,8 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model.suggestions import did_you_mean
 from scm_train.errors import DataError
-from scm_train.suggestions import did_you_mean
 from scm_train.unpacking import NUMBER_BYTES, check_size, check_unpacked
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}

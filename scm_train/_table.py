@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scm_train._mechanism import Domain, Function, Mechanism, Specification
+from scm_model import TableModel
+from scm_model.arguments import Function
+from scm_model.mechanism import interpolate
+from scm_model.scaling import Floats
+from scm_model.schema import MAX_GRID_STEPS, MAX_TABLE_INPUTS
+from scm_train._mechanism import Domain, Specification
 from scm_train.errors import ParameterError
-from scm_train.scaling import Floats
 
-MAX_TABLE_INPUTS = 3
 MAX_TABLE_POINTS = 2**20
 #: Random points at which a table is compared with its callable, beside training rows.
 CHECKED_POINTS = 4_096
@@ -67,7 +68,7 @@ class Table(Specification):
 
 def _grid_points(points: int | Sequence[int], count: int, input_bits: int | None) -> list[int]:
     each = [points] * count if isinstance(points, (int, np.integer)) else list(points)
-    finest = min(10, input_bits or 10)
+    finest = min(MAX_GRID_STEPS, input_bits or MAX_GRID_STEPS)
     allowed = {2**s + 1 for s in range(1, finest + 1)}
     if len(each) != count or not set(each) <= allowed:
         raise ParameterError(
@@ -80,29 +81,3 @@ def _grid_points(points: int | Sequence[int], count: int, input_bits: int | None
             f"not {np.prod(each)}; take fewer per input"
         )
     return [int(g) for g in each]
-
-
-@dataclass(frozen=True, eq=False)
-class TableModel(Mechanism):
-    """``P0_norm`` at equally spaced x from 0 to 1, multilinear in between."""
-
-    kind: ClassVar[str] = "table"
-    inputs: NDArray[np.int32]
-    grid: Floats
-    worst_error: float | None = None
-
-    def values(self, X: NDArray, x: Floats, target_min: Floats, target_max: Floats) -> Floats:
-        return interpolate(self.grid, x[:, self.inputs])
-
-
-def interpolate(grid: Floats, x: Floats) -> Floats:
-    """Multilinear interpolation of ``grid`` (g_1, ..., g_t, m) at ``x`` (n, t); ends hold."""
-    shape = np.array(grid.shape[:-1])
-    position = np.clip(x, 0.0, 1.0) * (shape - 1)
-    cell = np.minimum(position.astype(np.int64), shape - 2)
-    fraction = position - cell
-    total = np.zeros((len(x), grid.shape[-1]))
-    for corner in np.ndindex(*(2,) * len(shape)):
-        weight = np.where(np.array(corner, dtype=bool), fraction, 1 - fraction).prod(axis=1)
-        total += weight[:, None] * grid[tuple((cell + corner).T)]
-    return total

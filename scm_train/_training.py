@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Encoder, Model
+from scm_model.scaling import to_unit
 from scm_train._parameters import check_draws, draw_of, input_bits_of, settings_of
 from scm_train._rest import RestOfRows
 from scm_train.algorithms import Algorithm
 from scm_train.chunks import chunk_map, row_chunks
-from scm_train.encoders import Encoder, fit_encoder
+from scm_train.encoders import fit_encoder
 from scm_train.engine import Fitted, Part, train
 from scm_train.errors import DataError, ParameterError
 from scm_train.history import History
 from scm_train.inputs import CHUNK, Rows
-from scm_train.machine import Machine
 from scm_train.mechanisms import Mechanism, as_mechanism
 from scm_train.progress import progress_bar
-from scm_train.scaling import to_unit
 
 __all__ = ["Task", "train_machine"]
 
@@ -69,7 +69,7 @@ def train_machine(
     task: Task,
     eval_set: tuple[NDArray, NDArray] | None,
     random: np.random.RandomState,
-) -> tuple[Machine, History]:
+) -> tuple[Model, History]:
     """Train ``algorithm`` on a task.
 
     ``eval_set`` (raw inputs and targets) serves as validation rows; without it, some of the task's
@@ -214,8 +214,8 @@ def _machine(
     input_range: tuple[Floats, Floats],
     info: dict[str, Any],
     history: History,
-) -> Machine:
-    return Machine(
+) -> Model:
+    return Model(
         task="regression" if task.classes is None else "classification",
         algorithm=algorithm.name,
         encoder=encoder,
@@ -227,8 +227,8 @@ def _machine(
         input_max=input_range[1],
         target_min=task.target_min,
         target_max=task.target_max,
-        feature_names=task.feature_names,
-        target_names=task.target_names,
+        features=task.feature_names,
+        targets=task.target_names,
         mechanism=mechanism,
         classes=task.classes,
         info=info,

@@ -1,14 +1,6 @@
-"""Activation functions of the hidden nodes, as the paper defines them.
+"""Activation functions as training needs them: fast, and with their derivatives.
 
-============  ===============================  =========
-name          phi(z)                           hardware
-============  ===============================  =========
-``sigmoid``   1 / (1 + exp(-z))
-``brelu``     min(max(z, 0), 1)
-``tanh``      tanh(z)
-``sign``      -1 where z <= 0, else +1         yes
-``step``      1 where z >= 0, else 0           yes
-============  ===============================  =========
+What each one computes is said in :mod:`scm_model.activations`.
 """
 
 from __future__ import annotations
@@ -20,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from scm_model.activations import ACTIVATIONS as APPLY
+from scm_model.activations import HARDWARE_ACTIVATIONS
+from scm_model.suggestions import did_you_mean
 from scm_train.errors import ParameterError
-from scm_train.suggestions import did_you_mean
 
 __all__ = ["ACTIVATIONS", "HARDWARE_ACTIVATIONS", "Activation", "activate", "activation"]
 
@@ -53,29 +47,17 @@ def _tanh_slope(z: NDArray) -> NDArray:
     return 1 - np.tanh(z) ** 2
 
 
-def _sign(z: NDArray, out: NDArray) -> None:
-    np.copyto(out, z > 0)
-    out *= 2
-    out -= 1
-
-
-def _step(z: NDArray, out: NDArray) -> None:
-    np.copyto(out, z >= 0)
-
-
 ACTIVATIONS: dict[str, Activation] = {
     a.name: a
     for a in (
+        # The same numbers as a model's own, several times as fast.
         Activation("sigmoid", lambda z, out: expit(z, out=out), _sigmoid_slope),
-        Activation("brelu", lambda z, out: np.clip(z, 0, 1, out=out), _brelu_slope),
-        Activation("tanh", lambda z, out: np.tanh(z, out=out), _tanh_slope),
-        Activation("sign", _sign),
-        Activation("step", _step),
+        Activation("brelu", APPLY["brelu"], _brelu_slope),
+        Activation("tanh", APPLY["tanh"], _tanh_slope),
+        Activation("sign", APPLY["sign"]),
+        Activation("step", APPLY["step"]),
     )
 }
-
-#: Activations whose output is one bit, so that a node is XNOR, popcount and compare.
-HARDWARE_ACTIVATIONS = frozenset({"sign", "step"})
 
 
 def activation(name: str) -> Activation:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Model
 from scm_train import estimators, model_file
 from scm_train.cli_data import Data, read, split
 from scm_train.cli_endings import early_endings, ending_lines
@@ -18,7 +19,6 @@ from scm_train.cli_mechanism import fit_mechanism, mechanism_file
 from scm_train.cli_output import described, print_result
 from scm_train.console import say
 from scm_train.errors import DataError
-from scm_train.machine import Machine
 from scm_train.outputs import MODEL, check_output
 from scm_train.scores import class_indices, score
 from scm_train.trials import best_trial, summary
@@ -41,7 +41,7 @@ def fit(args: argparse.Namespace) -> None:
             f"targets must vary in the {len(y)} training rows, not be constant; "
             "lower --test-fraction or gather more data"
         )
-    machines: list[Machine] = []
+    machines: list[Model] = []
     timings: list[Any] = []
     try:
         for trial in range(args.trials):
@@ -60,7 +60,7 @@ def fit(args: argparse.Namespace) -> None:
     _keep(machines, timings, args)
 
 
-def _keep(machines: Sequence[Machine], timings: Sequence[Any], args: argparse.Namespace) -> None:
+def _keep(machines: Sequence[Model], timings: Sequence[Any], args: argparse.Namespace) -> None:
     """Write the best of the trials, as if no more had been asked for, and show it."""
     best = best_trial(machines)
     result: dict[str, Any] = {"timing": timings[best]}
@@ -79,7 +79,7 @@ def _keep(machines: Sequence[Machine], timings: Sequence[Any], args: argparse.Na
         say(f"note: {line}", sys.stderr)
 
 
-def _tell_trial(machine: Machine, trial: int, args: argparse.Namespace) -> None:
+def _tell_trial(machine: Model, trial: int, args: argparse.Namespace) -> None:
     if sys.stderr.isatty() and not args.quiet:
         scores = machine.info["scores"]
         shown = {key: scores[key] for key in ("train_rmse", "validation_rmse") if key in scores}
@@ -87,7 +87,7 @@ def _tell_trial(machine: Machine, trial: int, args: argparse.Namespace) -> None:
         say(f"  trial {trial + 1} of {args.trials}: {words}", sys.stderr)
 
 
-def _numbered(machine: Machine, trial: int, trials: int) -> Machine:
+def _numbered(machine: Model, trial: int, trials: int) -> Model:
     """The machine with its number among several runs, by which it can be made again."""
     if trials == 1:
         return machine
@@ -120,12 +120,12 @@ def _learner(args: argparse.Namespace, data: Data, trial: int) -> estimators.Lea
 
 
 def _finished(
-    machine: Machine, data: Data, train: NDArray, test: NDArray, args: argparse.Namespace
-) -> Machine:
+    machine: Model, data: Data, train: NDArray, test: NDArray, args: argparse.Namespace
+) -> Model:
     """The machine with its names, scores, origin and held-out rows."""
-    machine = replace(machine, feature_names=data.rows.feature_names)
+    machine = replace(machine, features=data.rows.feature_names)
     if machine.classes is None:
-        machine = replace(machine, target_names=data.rows.target_names)
+        machine = replace(machine, targets=data.rows.target_names)
     scores = dict(machine.info["scores"])
     if machine.classes is not None:
         trained = score(machine, data.rows.X[train], _targets(machine, data, train))
@@ -150,7 +150,7 @@ def _finished(
     return machine.with_evaluation(data.rows.X[kept], _targets(machine, data, kept))
 
 
-def _targets(machine: Machine, data: Data, rows: NDArray) -> NDArray:
+def _targets(machine: Model, data: Data, rows: NDArray) -> NDArray:
     """Targets of some rows as a machine knows them: raw (r, m), or class indices (r,)."""
     y = data.rows.y[rows]
     if machine.classes is not None:

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scm_train.arguments import ByName, by_name
+from scm_model.arguments import ByName, by_name
+from scm_model.suggestions import did_you_mean
 from scm_train.errors import ParameterError
 from scm_train.mechanisms import External, Polynomial, Table
-from scm_train.suggestions import did_you_mean
 from scm_train.tables import split_names
 
 __all__ = ["fit_mechanism", "import_callable", "mechanism_file"]

@@ -13,13 +13,13 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Model
 from scm_train import datasets, model_file
 from scm_train.cli_mechanism import import_callable, mechanism_file
 from scm_train.cli_output import described, print_result
 from scm_train.clipping import clipped_columns, clipping_lines
 from scm_train.console import say
 from scm_train.errors import DataError, ParameterError
-from scm_train.machine import Machine
 from scm_train.outputs import check_output, figure_kind, table_kind, write_output
 from scm_train.scores import class_indices, score
 from scm_train.tables import read_features, read_rows, split_names
@@ -52,11 +52,11 @@ def evaluate(args: argparse.Namespace) -> None:
 def predict(args: argparse.Namespace) -> None:
     """Write the predictions for a data file's rows, one line each."""
     machine = _load(args)
-    header = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
+    header = list(machine.targets) if machine.classes is None else [_label_name(machine)]
     if args.out is not None:
         reads = [args.model, args.data, mechanism_file(args.mechanism)]
         check_output(args.out, table_kind(header), reads, args.force)
-    X = read_features(args.data, machine.feature_names)
+    X = read_features(args.data, machine.features)
     _warn_of_clipping(machine, X)
     y = machine.predict(X, _mechanism_column(machine, args))
     lines = y.reshape(len(y), -1).tolist()
@@ -97,48 +97,47 @@ def list_datasets(args: argparse.Namespace) -> None:
         )
 
 
-def _warn_of_clipping(machine: Machine, X: NDArray) -> None:
+def _warn_of_clipping(machine: Model, X: NDArray) -> None:
     for line in clipping_lines(clipped_columns(machine, X)):
         say(f"warning: {line}", sys.stderr)
 
 
-def _load(args: argparse.Namespace) -> Machine:
+def _load(args: argparse.Namespace) -> Model:
     function = None if args.mechanism is None else import_callable(args.mechanism)
     return model_file.load(args.model, mechanism=function)
 
 
-def _mechanism_column(machine: Machine, args: argparse.Namespace) -> NDArray[np.float64] | None:
+def _mechanism_column(machine: Model, args: argparse.Namespace) -> NDArray[np.float64] | None:
     if args.mechanism_columns is None:
         return None
     values = read_features(args.data, args.mechanism_columns)
-    if values.shape[1] != machine.n_outputs:
+    if values.shape[1] != machine.outputs:
         raise ParameterError(
-            f"--mechanism-columns must be one per output ({machine.n_outputs}), "
-            f"not {values.shape[1]}"
+            f"--mechanism-columns must be one per output ({machine.outputs}), not {values.shape[1]}"
         )
     return values
 
 
-def _label_name(machine: Machine) -> str:
+def _label_name(machine: Model) -> str:
     """The column that a classifier's labels came from."""
     target = machine.info.get("data", {}).get("target")
     return target[0] if isinstance(target, list) and target else "class"
 
 
-def _read_targets(machine: Machine, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
-    own = list(machine.target_names) if machine.classes is None else [_label_name(machine)]
+def _read_targets(machine: Model, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
+    own = list(machine.targets) if machine.classes is None else [_label_name(machine)]
     wanted = own if args.target is None else split_names(args.target, own)
     # The model's own targets are known by name, in whatever order they are asked for.
     wanted = own if sorted(wanted) == sorted(own) else wanted
-    rows = read_rows(args.data, wanted, machine.feature_names, varying=False)
+    rows = read_rows(args.data, wanted, machine.features, varying=False)
     if machine.classes is not None:
         return rows.X, class_indices(machine, rows.y)
     if rows.y.dtype.kind not in "fiu":
         raise DataError(f"target must be numbers, not text like {rows.y[0]!s}; check the column")
     targets = rows.y.reshape(len(rows.y), -1).astype(np.float64)
-    if targets.shape[1] != machine.n_outputs:
+    if targets.shape[1] != machine.outputs:
         raise ParameterError(
-            f"--target must be one column per output ({machine.n_outputs}), not {targets.shape[1]}"
+            f"--target must be one column per output ({machine.outputs}), not {targets.shape[1]}"
         )
     return rows.X, targets
 

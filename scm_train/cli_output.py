@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from scm_train._model_meta import plain
-from scm_train.activations import HARDWARE_ACTIVATIONS
+from scm_model import Model, storage_of
+from scm_model.schema import plain
 from scm_train.console import printable_json, say
-from scm_train.machine import Machine, hardware_reasons
-from scm_train.storage import storage
 
 __all__ = ["described", "print_result"]
 
@@ -20,16 +18,16 @@ __all__ = ["described", "print_result"]
 BAR = 30
 
 
-def described(machine: Machine) -> dict[str, Any]:
+def described(machine: Model) -> dict[str, Any]:
     """A machine's shape, formats, scores, storage and readiness for hardware."""
-    reasons = hardware_reasons(machine)
+    reasons = machine.hardware_reasons
     encoder = machine.encoder
     about: dict[str, Any] = {
         "name": machine.info.get("name"),
         "algorithm": machine.algorithm,
         "task": machine.task,
-        "features": list(machine.feature_names),
-        "targets": list(machine.target_names),
+        "features": list(machine.features),
+        "targets": list(machine.targets),
         "encoder": {"kind": encoder.kind, "input_bits": encoder.input_bits, "width": encoder.width},
         "layers": [
             {
@@ -40,9 +38,7 @@ def described(machine: Machine) -> dict[str, Any]:
             }
             for layer in machine.layers
         ],
-        "linear_inputs": [
-            machine.feature_names[i] for i in np.flatnonzero(machine.linear.any(axis=1))
-        ],
+        "linear_inputs": [machine.features[i] for i in np.flatnonzero(machine.linear.any(axis=1))],
         "mechanism": {"kind": machine.mechanism.kind},
         "scores": machine.info.get("scores", {}),
         "storage": _storage(machine),
@@ -57,20 +53,9 @@ def described(machine: Machine) -> dict[str, Any]:
     return about
 
 
-def _storage(machine: Machine) -> dict[str, Any]:
+def _storage(machine: Model) -> dict[str, Any]:
     """Bits of the hidden weights, counted as in the paper."""
-    groups = machine.encoder.groups
-    present = sum(
-        int(np.count_nonzero(layer.effective_weights(groups if k == 0 else None)))
-        for k, layer in enumerate(machine.layers)
-    )
-    count = storage(
-        machine.nodes,
-        machine.n_features,
-        machine.encoder.width if machine.encoder.coded else None,
-        keep_lambda=not all(layer.activation in HARDWARE_ACTIVATIONS for layer in machine.layers),
-        present=present,
-    )
+    count = storage_of(machine)
     about: dict[str, Any] = {"weights": count.weights, "real_bits": count.real_bits}
     if all(layer.binary for layer in machine.layers):
         about |= {

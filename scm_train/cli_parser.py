@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from scm_model.suggestions import did_you_mean
 from scm_train.algorithms import ALGORITHMS
 from scm_train.errors import ParameterError
-from scm_train.suggestions import did_you_mean
 
 __all__ = ["build_parser"]
 

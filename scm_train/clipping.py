@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.machine import Machine
+from scm_model import Model
 from scm_train.mechanisms import TableModel
 
 __all__ = ["Clipped", "clipped_columns", "clipping_lines"]
@@ -33,7 +33,7 @@ class Clipped:
         )
 
 
-def clipped_columns(machine: Machine, X: NDArray) -> list[Clipped]:
+def clipped_columns(machine: Model, X: NDArray) -> list[Clipped]:
     """The columns of raw inputs (n, d) that the machine clips in some row, the worst first."""
     if not len(X):
         return []
@@ -42,14 +42,14 @@ def clipped_columns(machine: Machine, X: NDArray) -> list[Clipped]:
         low, high = float(machine.input_min[i]), float(machine.input_max[i])
         share = float(np.mean((X[:, i] < low) | (X[:, i] > high)))
         if share:
-            found.append(Clipped(machine.feature_names[i], share, low, high))
+            found.append(Clipped(machine.features[i], share, low, high))
     return sorted(found, key=lambda column: -column.share)
 
 
-def _clipping(machine: Machine) -> Sequence[int]:
+def _clipping(machine: Model) -> Sequence[int]:
     """The features that are clipped: those with codes, and those of a table."""
     if machine.encoder.input_bits is not None:
-        return range(machine.n_features)
+        return range(len(machine.features))
     mechanism = machine.mechanism
     return mechanism.inputs.tolist() if isinstance(mechanism, TableModel) else ()
 

@@ -12,28 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from scm_model import Encoder, Mechanism, Model
+from scm_model.mechanism import call_mechanism
+from scm_model.scaling import to_unit
 from scm_train._cluster import Cluster, Division
-from scm_train._mechanism import (
-    CHECKED_ROWS,
-    External,
-    Mechanism,
-    NoMechanism,
-    as_mechanism,
-    call_mechanism,
-)
+from scm_train._mechanism import CHECKED_ROWS, External, Nothing, as_mechanism
 from scm_train._parameters import check_draws, draw_of, input_bits_of, settings_of
 from scm_train._remote import RemoteGrowth, RemoteRest, RemoteSearch
 from scm_train._shards import Floats, Frame
 from scm_train._training import ENCODER_ROWS, Task, _check_span, _info, _machine
 from scm_train.algorithms import Algorithm
 from scm_train.draws import Draws
-from scm_train.encoders import Encoder, fit_encoder, parse_encoder
+from scm_train.encoders import fit_encoder, parse_encoder
 from scm_train.engine import Fitted, grow
 from scm_train.errors import DataError, ParameterError
 from scm_train.history import History
-from scm_train.machine import Machine
 from scm_train.progress import progress_bar
-from scm_train.scaling import to_unit
 from scm_train.settings import Settings
 
 __all__ = ["as_array", "is_distributed", "train_distributed"]
@@ -58,7 +52,7 @@ def train_distributed(
     feature_names: tuple[str, ...],
     classifier: bool,
     random: np.random.RandomState,
-) -> tuple[Machine, History]:
+) -> tuple[Model, History]:
     """Train on Dask arrays (n, d) and (n,) or (n, m); see :func:`scm_train._training`.
 
     ``eval_set`` may be of Dask arrays too, or of arrays in memory.
@@ -162,7 +156,7 @@ def _mechanism(
         reach = np.array(_computed(parts, spec.function))
         return spec.reaching(np.stack([reach[:, 0].min(axis=0), reach[:, 1].max(axis=0)]))
     rows = np.empty((0, x.shape[1]))
-    if not isinstance(spec, NoMechanism):
+    if not isinstance(spec, Nothing):
         rows = x[:: -(-len(x) // CHECKED_ROWS)].compute()
     return spec.bind(rows, frame.low, frame.high, *span, frame.encoder, names)
 

@@ -1,119 +1,26 @@
-"""Encoders: from normalised inputs to the inputs ``H_0`` of the first layer.
+"""Encoders fitted to data: where a feature's thresholds lie, and how an encoder is written.
 
-An input in [0, 1] becomes an unsigned code of ``input_bits``, and the code becomes bits. Trainer
-and hardware share this arithmetic on integers, so their hidden bits agree by construction. A coded
-bit enters the first layer as +1 where it is set and as -1 where it is clear; with kind ``none``
-the (quantised) input itself enters.
+What a fitted encoder does is said in :mod:`scm_model.encoder`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
+from scm_model.encoder import ENCODER_KINDS, MAX_INPUT_BITS, Encoder, most_bits, quantise
+from scm_model.suggestions import did_you_mean
 from scm_train.errors import ParameterError
-from scm_train.suggestions import did_you_mean
 
-__all__ = ["ENCODER_KINDS", "SPACINGS", "Encoder", "fit_encoder", "parse_encoder"]
+__all__ = ["SPACINGS", "fit_encoder", "parse_encoder"]
 
-ENCODER_KINDS = ("thermometer", "binary", "gray", "none")
 SPACINGS = ("uniform", "quantile")
-MAX_INPUT_BITS = 24
 
 _DEFAULT_BITS = {"thermometer": 31, "binary": 5, "gray": 5}
 
 Bits = int | Sequence[int]
-
-
-@dataclass(frozen=True, eq=False)
-class Encoder:
-    """A fitted encoder. Its arithmetic is that of ``scm_hw/load/model_file.md``, steps 2 and 3."""
-
-    kind: str
-    input_bits: int | None
-    bits: tuple[int, ...]
-    thresholds: tuple[NDArray[np.int64], ...]
-    spacing: str | None
-    n_features: int
-
-    @property
-    def coded(self) -> bool:
-        """Whether ``H_0`` holds bits (+-1) rather than reals."""
-        return self.kind != "none"
-
-    @property
-    def unit(self) -> int:
-        """``H_0`` is made of whole multiples of its inverse; 0 without quantisation."""
-        if self.coded:
-            return 1
-        return 0 if self.input_bits is None else 2 << self.input_bits
-
-    @property
-    def width(self) -> int:
-        """Number of columns of ``H_0``."""
-        return sum(self.bits) if self.coded else self.n_features
-
-    @cached_property
-    def groups(self) -> NDArray[np.int32]:
-        """The feature that each column of ``H_0`` comes from."""
-        features = np.arange(self.n_features, dtype=np.int32)
-        return np.repeat(features, self.bits) if self.coded else features
-
-    def codes(self, x_norm: NDArray) -> NDArray[np.int32]:
-        """Quantise ``x_norm`` (n, d) to codes in [0, 2**input_bits - 1]."""
-        if self.input_bits is None:
-            raise ParameterError(
-                "input_bits must be a number where codes are asked for, not None; "
-                "fit with input_bits=12, say"
-            )
-        return _codes(x_norm, self.input_bits)
-
-    def quantised(self, x_norm: NDArray) -> NDArray[np.float64]:
-        """The inputs as every part of the machine sees them: mid-code, or ``x_norm`` itself."""
-        if self.input_bits is None:
-            return np.asarray(x_norm, dtype=np.float64)
-        return self.dequantise(self.codes(x_norm))
-
-    def dequantise(self, codes: NDArray) -> NDArray[np.float64]:
-        """``x_q = (code + 0.5) / 2**input_bits``, exact in float64."""
-        assert self.input_bits is not None
-        return (codes + 0.5) / 2.0**self.input_bits
-
-    def encode(self, x_norm: NDArray, dtype: DTypeLike = np.float32) -> NDArray:
-        """``H_0`` (n, width) of normalised inputs."""
-        if self.input_bits is None:
-            return np.asarray(x_norm, dtype=dtype)
-        return self.encode_codes(self.codes(x_norm), dtype)
-
-    def encode_codes(self, codes: NDArray, dtype: DTypeLike = np.float32) -> NDArray:
-        """``H_0`` (n, width) of codes. Exact in float32, but for ``none`` with over 23 bits."""
-        if not self.coded:
-            return self.dequantise(codes).astype(dtype)
-        h0 = np.empty((len(codes), self.width), dtype=dtype)
-        start = 0
-        for feature, bits in enumerate(self.bits):
-            columns = h0[:, start : start + bits]
-            np.copyto(columns, self.feature_bits(feature, codes[:, feature]))
-            start += bits
-        h0 *= 2
-        h0 -= 1
-        return h0
-
-    def feature_bits(self, feature: int, codes: NDArray) -> NDArray:
-        """The coded bits (n, bits) of one feature by its codes (n,), 1 where set, lowest first."""
-        code = codes[:, None]
-        if self.kind == "thermometer":
-            return code >= self.thresholds[feature]
-        assert self.input_bits is not None
-        bits = self.bits[feature]
-        top = code >> (self.input_bits - bits)
-        if self.kind == "gray":
-            top = top ^ (top >> 1)
-        return (top >> np.arange(bits, dtype=code.dtype)) & 1
 
 
 def parse_encoder(spec: str) -> tuple[str, Bits | None, str | None]:
@@ -166,14 +73,9 @@ def fit_encoder(
     if kind != "thermometer":
         return Encoder(kind, input_bits, per_feature, (), None, n_features)
     spacing = spacing or spec_spacing
-    thresholds = _fit_thresholds(x_norm, per_feature, input_bits, spacing)
+    fitted = _fit_thresholds(x_norm, per_feature, input_bits, spacing)
+    thresholds = tuple(tuple(feature.tolist()) for feature in fitted)
     return Encoder(kind, input_bits, tuple(map(len, thresholds)), thresholds, spacing, n_features)
-
-
-def _codes(x_norm: NDArray, input_bits: int) -> NDArray[np.int32]:
-    # Clipping comes before the cast, since far outliers overflow an integer.
-    scaled = np.floor(np.asarray(x_norm, dtype=np.float64) * 2.0**input_bits)
-    return np.clip(scaled, 0, 2**input_bits - 1, out=scaled).astype(np.int32)
 
 
 def _parse_bits(text: str, spec: str) -> Bits:
@@ -215,7 +117,7 @@ def _check_input_bits(kind: str, input_bits: int | None) -> None:
 
 
 def _check_bits(kind: str, per_feature: tuple[int, ...], input_bits: int) -> None:
-    most = 2**input_bits - 1 if kind == "thermometer" else input_bits
+    most = most_bits(kind, input_bits)
     for bits in per_feature:
         if not 1 <= bits <= most:
             raise ParameterError(
@@ -231,7 +133,7 @@ def _fit_thresholds(
         return tuple(_uniform_thresholds(bits, input_bits) for bits in per_feature)
     if spacing == "quantile":
         return tuple(
-            _quantile_thresholds(_codes(x_norm[:, i], input_bits), bits, input_bits)
+            _quantile_thresholds(quantise(x_norm[:, i], input_bits), bits, input_bits)
             for i, bits in enumerate(per_feature)
         )
     raise ParameterError(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Layer
 from scm_train._margin import centred_bias, node_gap
 from scm_train._removal import without_least_useful
 from scm_train._rest import RestOfRows, stacked
@@ -21,7 +22,6 @@ from scm_train.draw import CandidateDraw, Candidates
 from scm_train.history import History
 from scm_train.inputs import LayerInputs, NodeInputs, Rows, first_inputs
 from scm_train.linear import LinearPart, fit_linear
-from scm_train.machine import Layer
 from scm_train.nodes import NodeStore
 from scm_train.progress import Report
 from scm_train.readout import Readout, Shadow, ridge_path, ridge_solution

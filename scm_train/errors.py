@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from scm_model.errors import DataError, ModelFileError, ParameterError
+from scm_model.errors import ScmError as ScmTrainError
 
-class ScmTrainError(ValueError):
-    """Base of all errors that the command line prints as one line."""
+__all__ = [
+    "ClippedWarning",
+    "DataError",
+    "ModelFileError",
+    "OutputError",
+    "ParameterError",
+    "ScmTrainError",
+]
 
 
 class ClippedWarning(UserWarning):
     """Inputs are outside of the training range, and are clipped to it."""
 
 
-class DataError(ScmTrainError):
-    """The training data can't be read, or can't be learnt from."""
-
-
-class ParameterError(ScmTrainError):
-    """A parameter, alone or together with others, breaks a rule."""
-
-
-class OutputError(ScmTrainError):
+class OutputError(ScmTrainError, ValueError):
     """A file may not be replaced, or can't be written."""
-
-
-class ModelFileError(ScmTrainError):
-    """The model file can't be read or written."""

@@ -12,13 +12,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from scm_model import Encoder
+from scm_model.scaling import to_unit
 from scm_train._level_tables import LevelTables, at_least, matches_needed
 from scm_train._levels import features_of, level_blocks, level_counts, occurring
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.chunks import Scratch, row_chunks
-from scm_train.encoders import Encoder
 from scm_train.nodes import NodeStore
-from scm_train.scaling import to_unit
 
 __all__ = [
     "DirectInputs",

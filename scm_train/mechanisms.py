@@ -22,17 +22,11 @@ physics, a simulation, or an expert system such as :class:`scm_train.fuzzy.Fuzzy
 
 from __future__ import annotations
 
-from scm_train._mechanism import (
-    Domain,
-    External,
-    ExternalModel,
-    Mechanism,
-    NoMechanism,
-    Specification,
-    as_mechanism,
-)
-from scm_train._polynomial import Polynomial, PolynomialModel
-from scm_train._table import Table, TableModel, interpolate
+from scm_model import ExternalModel, Mechanism, NoMechanism, PolynomialModel, TableModel
+from scm_model.mechanism import interpolate
+from scm_train._mechanism import Domain, External, Specification, as_mechanism
+from scm_train._polynomial import Polynomial
+from scm_train._table import Table
 
 __all__ = [
     "Domain",

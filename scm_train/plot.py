@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Model
+from scm_model.scaling import to_unit
 from scm_train.errors import ModelFileError, ParameterError
-from scm_train.machine import Machine
 from scm_train.outputs import write_output
-from scm_train.scaling import to_unit
 
 try:
     import matplotlib
@@ -44,7 +44,7 @@ def check_format(path: Path) -> str:
     return ending
 
 
-def save_figure(machine: Machine, path: Path) -> list[str]:
+def save_figure(machine: Model, path: Path) -> list[str]:
     """Write the figure, whole or not at all; the names of its panels."""
     kind = check_format(path)[1:]
     about = {} if kind == "png" else {"CreationDate" if kind == "pdf" else "Date": None}
@@ -54,7 +54,7 @@ def save_figure(machine: Machine, path: Path) -> list[str]:
     return names
 
 
-def figure(machine: Machine) -> tuple[Figure, list[str]]:
+def figure(machine: Model) -> tuple[Figure, list[str]]:
     """The panels that the model file has the numbers for, two in a row."""
     names = [name for name, (there, _) in PANELS.items() if there(machine)]
     if not names:
@@ -74,11 +74,11 @@ def figure(machine: Machine) -> tuple[Figure, list[str]]:
     return drawn, names
 
 
-def _has_history(machine: Machine) -> bool:
+def _has_history(machine: Model) -> bool:
     return machine.history is not None and len(np.asarray(machine.history.train_rmse)) > 0
 
 
-def _training(machine: Machine, axes: Axes) -> None:
+def _training(machine: Model, axes: Axes) -> None:
     history = machine.history
     assert history is not None
     train, validation = np.asarray(history.train_rmse), np.asarray(history.validation_rmse)
@@ -96,7 +96,7 @@ def _training(machine: Machine, axes: Axes) -> None:
     axes.legend(frameon=False)
 
 
-def removed_steps(machine: Machine, layer: NDArray) -> list[tuple[int, int]]:
+def removed_steps(machine: Model, layer: NDArray) -> list[tuple[int, int]]:
     """First and last step, from 1, of the nodes that early stopping took out, for each layer."""
     found = []
     for number in np.unique(layer):
@@ -107,7 +107,7 @@ def removed_steps(machine: Machine, layer: NDArray) -> list[tuple[int, int]]:
     return found
 
 
-def _nodes(machine: Machine, axes: Axes) -> None:
+def _nodes(machine: Model, axes: Axes) -> None:
     numbers = [str(k) for k in range(1, len(machine.nodes) + 1)]
     bars = axes.bar(numbers, machine.nodes, color=BLUE, width=0.5)
     axes.bar_label(bars)
@@ -116,7 +116,7 @@ def _nodes(machine: Machine, axes: Axes) -> None:
     axes.grid(visible=False, axis="x")
 
 
-def _regression_rows(machine: Machine) -> tuple[NDArray, NDArray]:
+def _regression_rows(machine: Model) -> tuple[NDArray, NDArray]:
     """Outputs and targets of the first target on the held-out rows, both in [0, 1]."""
     rows = machine.evaluation
     assert rows is not None
@@ -124,48 +124,48 @@ def _regression_rows(machine: Machine) -> tuple[NDArray, NDArray]:
     return output[:, 0], to_unit(rows.targets, machine.target_min, machine.target_max)[:, 0]
 
 
-def _predictions(machine: Machine, axes: Axes) -> None:
+def _predictions(machine: Model, axes: Axes) -> None:
     output, target = _regression_rows(machine)
     shown = slice(0, MAX_ROWS)
     axes.plot(target[shown], color=GREEN, linewidth=1, label="target")
     axes.plot(output[shown], color=BLUE, linewidth=1, label="machine")
     axes.set_xlabel(f"held-out rows, the first {len(target[shown])} of {len(target)}")
-    axes.set_ylabel(f"{machine.target_names[0]}, in [0, 1]".replace("$", r"\$"))
+    axes.set_ylabel(f"{machine.targets[0]}, in [0, 1]".replace("$", r"\$"))
     axes.legend(frameon=False)
 
 
-def _errors(machine: Machine, axes: Axes) -> None:
+def _errors(machine: Model, axes: Axes) -> None:
     output, target = _regression_rows(machine)
     axes.hist(output - target, bins=40, color=BLUE)
     axes.set_xlabel("machine less target")
     axes.set_ylabel("held-out rows")
 
 
-def _confusion(machine: Machine, axes: Axes) -> None:
+def _confusion(machine: Model, axes: Axes) -> None:
     rows = machine.evaluation
     assert rows is not None
     named = machine.decision(rows.inputs, rows.mechanism).argmax(axis=1)
-    counts = np.zeros((machine.n_outputs, machine.n_outputs))
+    counts = np.zeros((machine.outputs, machine.outputs))
     np.add.at(counts, (rows.targets, named), 1)
     axes.imshow(counts, cmap="Blues")
     axes.set_xlabel("class named")
     axes.set_ylabel("class")
     axes.grid(visible=False)
-    if machine.n_outputs <= 12:
+    if machine.outputs <= 12:
         for i, j in np.ndindex(counts.shape):
             dark = counts[i, j] > counts.max() / 2
             axes.text(j, i, int(counts[i, j]), ha="center", color="white" if dark else "black")
 
 
-def _has_rows(machine: Machine) -> bool:
+def _has_rows(machine: Model) -> bool:
     return machine.evaluation is not None and len(machine.evaluation.inputs) > 0
 
 
-def _is_regression(machine: Machine) -> bool:
+def _is_regression(machine: Model) -> bool:
     return _has_rows(machine) and machine.classes is None
 
 
-PANELS: dict[str, tuple[Callable[[Machine], bool], Callable[[Machine, Axes], None]]] = {
+PANELS: dict[str, tuple[Callable[[Model], bool], Callable[[Model, Axes], None]]] = {
     "RMSE while nodes were added": (_has_history, _training),
     "Nodes per layer": (lambda machine: bool(machine.nodes), _nodes),
     "Predictions": (_is_regression, _predictions),

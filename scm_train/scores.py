@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from scm_model import Model
+from scm_model.scaling import to_unit
+from scm_model.suggestions import did_you_mean
 from scm_train.errors import DataError
-from scm_train.machine import Machine
-from scm_train.scaling import to_unit
-from scm_train.suggestions import did_you_mean
 
 __all__ = ["class_indices", "score"]
 
 
 def score(
-    machine: Machine, X: NDArray, targets: NDArray, mechanism_values: ArrayLike | None = None
+    machine: Model, X: NDArray, targets: NDArray, mechanism_values: ArrayLike | None = None
 ) -> dict[str, Any]:
     """Errors on rows with ``targets`` (n, m), or class indices (n,) for a classifier.
 
@@ -25,7 +25,7 @@ def score(
     """
     y_norm = machine.decision(X, mechanism_values)
     if machine.classes is not None:
-        wanted = np.eye(machine.n_outputs)[targets]
+        wanted = np.eye(machine.outputs)[targets]
         hits = y_norm.argmax(axis=1) == targets
         return {"rmse": _rmse(y_norm - wanted), "accuracy": float(hits.mean())}
     error = y_norm - to_unit(targets, machine.target_min, machine.target_max)
@@ -33,7 +33,7 @@ def score(
     raw = np.sqrt((error**2).mean(axis=0)) * span
     return {
         "rmse": _rmse(error),
-        "rmse_raw": dict(zip(machine.target_names, raw.tolist(), strict=True)),
+        "rmse_raw": dict(zip(machine.targets, raw.tolist(), strict=True)),
     }
 
 
@@ -41,7 +41,7 @@ def _rmse(error: NDArray) -> float:
     return float(np.sqrt((error**2).mean()))
 
 
-def class_indices(machine: Machine, labels: NDArray) -> NDArray[np.int64]:
+def class_indices(machine: Model, labels: NDArray) -> NDArray[np.int64]:
     """The index of each label among the machine's classes.
 
     A label that isn't equal to a class may be written like one, as ``True`` is in a text file.
@@ -54,7 +54,7 @@ def class_indices(machine: Machine, labels: NDArray) -> NDArray[np.int64]:
     if None in found:
         label = values.tolist()[found.index(None)]
         raise DataError(
-            f"label must be one of the model's {machine.n_outputs} classes, not {label!r}; "
+            f"label must be one of the model's {machine.outputs} classes, not {label!r}; "
             f"{did_you_mean(label, map(str, machine.classes))}"
         )
     return np.array(found, dtype=np.int64)[inverse]

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model.suggestions import did_you_mean
 from scm_train._sources import Source, open_source
 from scm_train.errors import DataError
-from scm_train.suggestions import did_you_mean
 
 __all__ = ["Rows", "read_features", "read_rows", "split_names"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from scm_train.machine import Machine
+from scm_model import Model
 
 __all__ = ["best_trial", "summary"]
 
 
-def best_trial(machines: Sequence[Machine]) -> int:
+def best_trial(machines: Sequence[Model]) -> int:
     """The run to keep: least validation RMSE, or training RMSE without validation rows.
 
     The test rows have no say in it. Of equal runs the first.
@@ -22,7 +22,7 @@ def best_trial(machines: Sequence[Machine]) -> int:
     return int(np.argmin([_scores(machine)[key] for machine in machines]))
 
 
-def summary(machines: Sequence[Machine]) -> dict[str, Any]:
+def summary(machines: Sequence[Model]) -> dict[str, Any]:
     """Mean, standard deviation (of a sample) and extremes of every score, and nodes per layer.
 
     ``nodes_per_layer`` has a histogram for each layer: how many runs have how many nodes there.
@@ -37,7 +37,7 @@ def summary(machines: Sequence[Machine]) -> dict[str, Any]:
     }
 
 
-def _scores(machine: Machine) -> dict[str, Any]:
+def _scores(machine: Model) -> dict[str, Any]:
     return machine.info["scores"]
 
 

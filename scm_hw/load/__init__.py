@@ -1,9 +1,8 @@
 """From a model file to a Program.
 
-`read_model` checks the file (its schema is `model_file.md`, in this folder), `choose_fixed_point`
-puts its coefficients on a binary grid (after `for_hardware`, where a build has units of its own),
-`lower` writes the Program down, and `evaluate` is the PC
-model that hardware is compared with.
+`scm_model` reads and checks the file. `choose_fixed_point` puts its coefficients on a binary grid
+(after `for_hardware`, where a build has units of its own), `lower` writes the Program down, and
+`evaluate` is the PC model that hardware is compared with.
 """
 
 from scm_hw.load.fixed_point import (
@@ -19,10 +18,21 @@ from scm_hw.load.fixed_point import (
 )
 from scm_hw.load.lower import check_supported, lower, lower_model
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
-from scm_hw.load.model import Encoder, Evaluation, Layer, Mechanism, Model
-from scm_hw.load.reader import model_from_arrays, read_model
-from scm_hw.load.reference import Activity, classes_of, codes, evaluate, normalise
 from scm_hw.load.sensors import InputFormat, for_hardware, parse_input_formats
+from scm_model import (
+    Activity,
+    Encoder,
+    Evaluation,
+    Layer,
+    Mechanism,
+    Model,
+    classes_of,
+    codes,
+    evaluate,
+    model_from_arrays,
+    normalise,
+    read_model,
+)
 
 __all__ = [
     "DEFAULT_TOLERANCE",

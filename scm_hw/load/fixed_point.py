@@ -16,17 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.load.model import Floats, Model
-from scm_hw.load.reference import (
+from scm_hw.load.rounding import JointRounding, Rounded, bit_values, nearest
+from scm_hw.load.table import cells_and_positions, corners, fraction_bits, table_of
+from scm_model import (
     Activity,
+    ExternalModel,
+    Model,
+    PolynomialModel,
     classes_of,
     codes,
     evaluate,
-    held_codes,
-    mechanism_values,
 )
-from scm_hw.load.rounding import JointRounding, Rounded, bit_values, nearest
-from scm_hw.load.table import cells_and_positions, corners, fraction_bits
+from scm_model.reference import held_codes, mechanism_values
+from scm_model.scaling import Floats
 
 Integers = NDArray[np.int64]
 
@@ -89,8 +91,7 @@ def _worst_case_bits(model: Model, tolerance: float) -> int:
 def _terms(model: Model) -> int:
     """How many rounded coefficients an output is made of."""
     terms = len(model.readout) + int(model.linear.any(axis=1).sum()) + 1
-    if model.mechanism.kind == "polynomial":
-        assert model.mechanism.exponents is not None
+    if isinstance(model.mechanism, PolynomialModel):
         terms += len(model.mechanism.exponents)
     elif model.mechanism.kind != "none":
         terms += 2
@@ -166,26 +167,24 @@ def quantise(model: Model, frac_bits: int, rounded: Rounded | None = None) -> Fi
 def _extra_bits(model: Model) -> int:
     used = zip(model.codes, model.linear, strict=True)
     needs = [0, *(code.bits for code, weights in used if weights.any())]
-    if model.mechanism.kind == "polynomial":
-        needs.append(int(_polynomial_bits(model).max(initial=0)))
+    if isinstance(model.mechanism, PolynomialModel):
+        needs.append(int(_polynomial_bits(model, model.mechanism).max(initial=0)))
     elif model.mechanism.kind == "table":
         needs.append(sum(fraction_bits(model)))
     return max(needs)
 
 
-def _polynomial_bits(model: Model) -> Integers:
+def _polynomial_bits(model: Model, mechanism: PolynomialModel) -> Integers:
     """Fraction bits of the product of codes in each term."""
-    assert model.mechanism.exponents is not None
     bits: Integers = np.array([code.bits + 1 for code in model.codes], dtype=np.int64)
-    found: Integers = model.mechanism.exponents.astype(np.int64) @ bits
+    found: Integers = mechanism.exponents.astype(np.int64) @ bits
     return found
 
 
 def _quantise_mechanism(model: Model, scale: float, extra: int) -> Integers | None:
     mechanism = model.mechanism
-    if mechanism.kind == "polynomial":
-        assert mechanism.coefficients is not None
-        unit = np.int64(1) << (extra - _polynomial_bits(model))
+    if isinstance(mechanism, PolynomialModel):
+        unit = np.int64(1) << (extra - _polynomial_bits(model, mechanism))
         return np.rint(mechanism.coefficients * scale).astype(np.int64) * unit[:, None]
     if mechanism.kind == "table":
         return _multilinear(np.rint(corners(model) * scale).astype(np.int64))
@@ -206,7 +205,7 @@ def _multilinear(ends: Integers) -> Integers:
 
 
 def _word_range(model: Model, scale: float) -> Integers | None:
-    if model.mechanism.range is None:
+    if not isinstance(model.mechanism, ExternalModel):
         return None
     low, high = model.mechanism.range
     return np.stack([np.floor(low * scale), np.ceil(high * scale)]).astype(np.int64)
@@ -232,7 +231,7 @@ def integers(
 def fixed_output(model: Model, fixed: FixedPoint, activity: Activity, code: Integers) -> Integers:
     """The outputs on the grid, from hidden bits and codes: what the Program must equal."""
     bits, held = (activity.hidden > 0).astype(np.int64), held_codes(model, code)
-    total = bits @ fixed.readout + held @ fixed.linear + fixed.constant
+    total: Integers = bits @ fixed.readout + held @ fixed.linear + fixed.constant
     return total + _mechanism_output(model, fixed, activity, held)
 
 
@@ -243,8 +242,8 @@ def _mechanism_output(
     if mechanism.kind == "external":
         words = mechanism_words(model, fixed, activity.mechanism)
         return words << fixed.extra_bits
-    if mechanism.kind == "polynomial":
-        assert mechanism.exponents is not None and fixed.mechanism is not None
+    if isinstance(mechanism, PolynomialModel):
+        assert fixed.mechanism is not None
         odd = 2 * held + 1
         terms = (odd[:, None, :] ** mechanism.exponents.astype(np.int64)[None]).prod(axis=2)
         return terms @ fixed.mechanism
@@ -286,12 +285,12 @@ def _reach(model: Model, frac_bits: int) -> Floats:
     # Once by the codes, and once by their half steps in the constant.
     reach = reach + 2 * np.abs(model.linear).sum(axis=0)
     mechanism = model.mechanism
-    if mechanism.coefficients is not None:
+    if isinstance(mechanism, PolynomialModel):
         # A product of codes is below 1.
         reach = reach + np.abs(mechanism.coefficients).sum(axis=0)
     if mechanism.kind == "table":
-        reach = reach + 2 ** (len(mechanism.inputs) + 2) * np.abs(corners(model)).max()
-    if mechanism.range is not None:
+        reach = reach + 2 ** (len(table_of(model).inputs) + 2) * np.abs(corners(model)).max()
+    if isinstance(mechanism, ExternalModel):
         reach = reach + np.abs(mechanism.range).max(axis=0)
     # Each may have been rounded up by a unit.
     return reach + _terms(model) * 2.0**-frac_bits

@@ -33,17 +33,28 @@ from scm_hw.load.fixed_point import FixedPoint
 from scm_hw.load.lower_inputs import first_layer_inputs, held_code
 from scm_hw.load.lower_mechanism import mechanism_terms
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
-from scm_hw.load.model import Layer, Model
+from scm_model import Layer, Model
 
-HARDWARE_ACTIVATIONS = ("sign", "step")
 # Beyond every sum of a node; biases beyond it, even those that overflow when scaled, do the same.
 FARTHEST_BOUND = 2.0**62
 
 
 def check_supported(model: Model) -> None:
-    """Refuse what can't become XNOR, popcount and compare, naming the layer and the remedy."""
+    """Refuse what can't become hardware, naming the layer or the feature and the remedy."""
+    _check_layers(model)
+    for name, low, high in zip(model.features, model.input_min, model.input_max, strict=True):
+        # A code is a position within the range: one of no width has none.
+        if low == high:
+            raise UnsupportedModelError(
+                f"feature {name!r} must have a range wider than zero, not [{low:g}, {high:g}]; "
+                "leave that column out and train again, or widen the range in the file"
+            )
+
+
+def _check_layers(model: Model) -> None:
+    """Refuse what can't become XNOR, popcount and compare."""
     for number, layer in enumerate(model.layers, start=1):
-        if layer.activation not in HARDWARE_ACTIVATIONS:
+        if not layer.hard:
             raise UnsupportedModelError(
                 f"layer {number} must have activation sign or step for hardware, "
                 f"not {layer.activation}; train again with --activation sign"
@@ -67,7 +78,7 @@ def lower(model: Model, fixed: FixedPoint) -> Program:
 
 def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
     """The literal Program of a supported model, with the parts it is made of."""
-    check_supported(model)
+    _check_layers(model)
     build = Builder()
     codes = _codes(build, model)
     words = _external_words(build, model, fixed)

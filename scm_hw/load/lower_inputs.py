@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from scm_hw.ir import AtLeast, Builder, Constant, Field, Ref, Select, Xor, level_bits
-from scm_hw.load.model import Model
+from scm_model import Model
 
 
 def first_layer_inputs(build: Builder, model: Model, codes: list[Ref]) -> tuple[Ref, ...]:

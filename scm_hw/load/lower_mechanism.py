@@ -10,8 +10,8 @@ from scm_hw.ir import Builder, Concat, Constant, Field, Product, Ref, Sum, Table
 from scm_hw.load.fixed_point import FixedPoint
 from scm_hw.load.lower_inputs import held_code
 from scm_hw.load.lowered import Terms
-from scm_hw.load.model import Model
-from scm_hw.load.table import cell_counts, cell_starts, fraction_bits
+from scm_hw.load.table import cell_counts, cell_starts, fraction_bits, table_of
+from scm_model import Model, PolynomialModel
 
 
 def mechanism_terms(build: Builder, model: Model, fixed: FixedPoint, codes: list[Ref]) -> Terms:
@@ -26,10 +26,9 @@ def mechanism_terms(build: Builder, model: Model, fixed: FixedPoint, codes: list
 
 def _polynomial(build: Builder, model: Model, fixed: FixedPoint, codes: list[Ref]) -> Terms:
     """A product of codes for each row of exponents."""
-    exponents = model.mechanism.exponents
-    assert exponents is not None and fixed.mechanism is not None
+    assert isinstance(model.mechanism, PolynomialModel) and fixed.mechanism is not None
     refs = []
-    for powers in exponents:
+    for powers in model.mechanism.exponents:
         factors = [i for i, power in enumerate(powers) for _ in range(int(power))]
         # A code by itself stays a sum, which others can take in.
         odd = _odd_sum if len(factors) == 1 else _odd
@@ -57,8 +56,9 @@ class _Cells:
     def __init__(self, build: Builder, model: Model, codes: list[Ref]) -> None:
         self.build = build
         self.model = model
-        self.names = [model.features[i] for i in model.mechanism.inputs]
-        self.held = [held_code(build, model, i, codes[i]) for i in model.mechanism.inputs]
+        inputs = table_of(model).inputs.tolist()
+        self.names = [model.features[i] for i in inputs]
+        self.held = [held_code(build, model, i, codes[i]) for i in inputs]
         self.inside = fraction_bits(model)
         self.starts = cell_starts(model)
         self.widths = [count.bit_length() - 1 for count in cell_counts(model)]

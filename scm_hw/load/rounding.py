@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.load.model import Floats, Model
-from scm_hw.load.reference import Activity
+from scm_model import Activity, Model
+from scm_model.scaling import Floats
 
 # Of each coefficient's own square, so that none drifts far off where the rows say little of it.
 RIDGE = 1e-3

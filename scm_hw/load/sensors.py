@@ -18,9 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.load.model import Code, Encoder, Floats, Mechanism, Model
-from scm_hw.load.reference import codes, normalise
-from scm_hw.load.table import cell_counts, corners_of
+from scm_hw.load.table import CellTable, cell_counts, corners_of
+from scm_model import (
+    Code,
+    Encoder,
+    ExternalModel,
+    Mechanism,
+    Model,
+    PolynomialModel,
+    TableModel,
+    codes,
+    normalise,
+)
+from scm_model.scaling import Floats
 
 MAX_SENSOR_BITS = 24
 # A level of more bits takes a comparison for each of more than 255 thresholds.
@@ -168,11 +178,11 @@ class _Sensor:
 
     def reaching_code(self, code: int) -> int:
         """The first integer whose code, in the training range, is at least that."""
-        return self.first(lambda row: codes(self.model, row)[self.feature] >= code)
+        return self.first(lambda row: codes(self.model, row[None])[0, self.feature] >= code)
 
     def reaching(self, x: float) -> int:
         """The first integer whose feature, scaled by the training range, is at least that."""
-        return self.first(lambda row: normalise(self.model, row)[self.feature] >= x)
+        return self.first(lambda row: normalise(self.model, row[None])[0, self.feature] >= x)
 
 
 def _encoder(model: Model, sensors: Mapping[int, _Sensor]) -> Encoder:
@@ -206,16 +216,15 @@ def _mechanism(
     model: Model, sensors: Mapping[int, _Sensor], scale: Floats, offset: Floats
 ) -> Mechanism:
     mechanism = model.mechanism
-    if mechanism.kind == "polynomial":
+    if isinstance(mechanism, PolynomialModel):
         return _polynomial(mechanism, scale, offset)
-    if mechanism.kind == "table" and any(i in sensors for i in mechanism.inputs):
-        return _table(model, sensors)
+    if isinstance(mechanism, TableModel) and any(i in sensors for i in mechanism.inputs):
+        return _table(model, mechanism, sensors)
     return mechanism
 
 
-def _polynomial(mechanism: Mechanism, scale: Floats, offset: Floats) -> Mechanism:
+def _polynomial(mechanism: PolynomialModel, scale: Floats, offset: Floats) -> PolynomialModel:
     """Every `x` of a term written as `scale * s + offset`, and multiplied out."""
-    assert mechanism.exponents is not None and mechanism.coefficients is not None
     total: dict[tuple[int, ...], Floats] = {}
     for powers, coefficient in zip(
         mechanism.exponents.tolist(), mechanism.coefficients, strict=True
@@ -240,7 +249,7 @@ def _polynomial(mechanism: Mechanism, scale: Floats, offset: Floats) -> Mechanis
     )
 
 
-def _table(model: Model, sensors: Mapping[int, _Sensor]) -> Mechanism:
+def _table(model: Model, mechanism: TableModel, sensors: Mapping[int, _Sensor]) -> CellTable:
     """The same table over sensors' integers: cells that begin at integers, and other corners.
 
     In the trained model a cell reaches from one line of the grid to the next. The hardware counts
@@ -248,8 +257,6 @@ def _table(model: Model, sensors: Mapping[int, _Sensor]) -> Mechanism:
     line, and a cell seldom has a power of two of them. So each cell gets the values that its own
     straight lines have where the count begins and where it would end.
     """
-    mechanism = model.mechanism
-    assert mechanism.grid is not None
     corners = corners_of(mechanism.grid)
     starts: list[tuple[int, ...] | None] = []
     for direction, feature in enumerate(mechanism.inputs):
@@ -260,7 +267,8 @@ def _table(model: Model, sensors: Mapping[int, _Sensor]) -> Mechanism:
         found = _cell_starts(sensor, cell_counts(model)[direction])
         starts.append(found)
         corners = _moved(corners, direction, _cell_ends(sensor, found))
-    return replace(mechanism, grid=None, corners=corners, starts=tuple(starts))
+    held = tuple(sensors[i].code if i in sensors else code for i, code in enumerate(model.codes))
+    return CellTable(mechanism.inputs, corners, tuple(starts), held)
 
 
 def _cell_starts(sensor: _Sensor, cells: int) -> tuple[int, ...]:
@@ -313,19 +321,26 @@ def in_target_units(model: Model) -> Model:
     mechanism = model.mechanism
     # An external P0 comes in the target's units, its lower end included.
     base = 0.0 if mechanism.kind == "external" else model.target_min / unit
-    scaled: dict[str, Any] = {
-        name: getattr(mechanism, name) * factor
-        for name in ("coefficients", "grid", "corners")
-        if getattr(mechanism, name) is not None
-    }
-    if mechanism.range is not None:
-        scaled["range"] = mechanism.range * factor + model.target_min / unit
     return replace(
         model,
         readout=model.readout * factor,
         linear=model.linear * factor,
         intercept=model.intercept * factor + base,
-        mechanism=replace(mechanism, **scaled),
+        mechanism=_scaled(mechanism, factor, model.target_min / unit),
         target_min=np.zeros_like(span),
         target_max=unit,
     )
+
+
+def _scaled(mechanism: Mechanism, factor: Floats, base: Floats) -> Mechanism:
+    """The mechanism with its values times a factor; what comes from outside has its base too."""
+    match mechanism:
+        case ExternalModel():
+            return replace(mechanism, range=mechanism.range * factor + base)
+        case PolynomialModel():
+            return replace(mechanism, coefficients=mechanism.coefficients * factor)
+        case TableModel():
+            return replace(mechanism, grid=mechanism.grid * factor)
+        case CellTable():
+            return replace(mechanism, corners=mechanism.corners * factor)
+    return mechanism

@@ -5,40 +5,89 @@ Inside a cell a code stands at the odd number `2 * (code - start) + 1`, of a pow
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.load.model import Code, Floats, Model
+from scm_model import Code, Mechanism, Model, TableModel
+from scm_model.scaling import Floats
 
 Integers = NDArray[np.int64]
+# The first integer of every cell of an input, or None where cells are equal parts of its code.
+Starts = tuple[tuple[int, ...] | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable(Mechanism):
+    """A table of sensors' integers: `corners` (2, ..., 2, cells..., m) are the values at both ends
+    of each cell in every direction, between which it interpolates."""
+
+    kind: ClassVar[str] = "table"
+    inputs: NDArray[np.int32]
+    corners: Floats
+    starts: Starts
+    codes: tuple[Code, ...]
+
+    def values(self, X: NDArray[Any], x: Floats, target_min: Floats, target_max: Floats) -> Floats:
+        # What a code stands for, (code + 0.5) / 2**bits, is exact, and so is the way back.
+        held = (x * np.ldexp(1.0, [code.bits for code in self.codes])).astype(np.int64)
+        return self._interpolated(held)
+
+    def _interpolated(self, held: Integers) -> Floats:
+        bits = _fraction_bits(self.codes, self.inputs, self.cells, self.starts)
+        cells, positions = _cells_and_positions(held, self.inputs, bits, self.starts)
+        place = positions / (1 << np.array(bits))
+        total = np.zeros((len(held), self.corners.shape[-1]))
+        for ends in product((0, 1), repeat=cells.shape[1]):
+            share = np.where(np.array(ends), place, 1.0 - place).prod(axis=1)
+            total += share[:, None] * self.corners[ends][tuple(cells.T)]
+        return total
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """How many cells there are in each direction."""
+        return self.corners.shape[len(self.inputs) : -1]
+
+
+def table_of(model: Model) -> TableModel | CellTable:
+    """The mechanism of a model that has a table."""
+    assert isinstance(model.mechanism, TableModel | CellTable)
+    return model.mechanism
 
 
 def fraction_bits(model: Model) -> list[int]:
     """Fraction bits of the position inside a cell, in each direction."""
+    return _fraction_bits(
+        model.codes, table_of(model).inputs, cell_counts(model), cell_starts(model)
+    )
+
+
+def _fraction_bits(
+    codes: tuple[Code, ...], inputs: NDArray[np.int32], counts: tuple[int, ...], starts: Starts
+) -> list[int]:
     found = []
-    for i, cells, own in zip(
-        model.mechanism.inputs, cell_counts(model), cell_starts(model), strict=True
-    ):
-        code = model.codes[i]
+    for i, cells, own in zip(inputs, counts, starts, strict=True):
+        code = codes[i]
         equal = code.bits - (cells.bit_length() - 1) + 1
         found.append(equal if own is None else _widest(own, code))
     return found
 
 
-def cell_starts(model: Model) -> tuple[tuple[int, ...] | None, ...]:
+def cell_starts(model: Model) -> Starts:
     """The first integer of each cell, or None where cells are equal parts of a code."""
-    return model.mechanism.starts or (None,) * len(model.mechanism.inputs)
+    table = table_of(model)
+    return table.starts if isinstance(table, CellTable) else (None,) * len(table.inputs)
 
 
 def cell_counts(model: Model) -> tuple[int, ...]:
     """How many cells there are in each direction."""
-    mechanism = model.mechanism
-    if mechanism.corners is not None:
-        return mechanism.corners.shape[len(mechanism.inputs) : -1]
-    assert mechanism.grid is not None
-    return tuple(points - 1 for points in mechanism.grid.shape[:-1])
+    table = table_of(model)
+    if isinstance(table, CellTable):
+        return table.cells
+    return tuple(points - 1 for points in table.grid.shape[:-1])
 
 
 def _widest(starts: tuple[int, ...], code: Code) -> int:
@@ -48,11 +97,8 @@ def _widest(starts: tuple[int, ...], code: Code) -> int:
 
 def corners(model: Model) -> Floats:
     """P0 at both ends of each cell in every direction: (2, ..., 2, cells..., m)."""
-    mechanism = model.mechanism
-    if mechanism.corners is not None:
-        return mechanism.corners
-    assert mechanism.grid is not None
-    return corners_of(mechanism.grid)
+    table = table_of(model)
+    return table.corners if isinstance(table, CellTable) else corners_of(table.grid)
 
 
 def corners_of(grid: Floats) -> Floats:
@@ -69,10 +115,15 @@ def corners_of(grid: Floats) -> Floats:
 
 def cells_and_positions(model: Model, held: Integers) -> tuple[Integers, Integers]:
     """The cell of each row in every direction, and the odd number of its place there."""
+    inputs = table_of(model).inputs
+    return _cells_and_positions(held, inputs, fraction_bits(model), cell_starts(model))
+
+
+def _cells_and_positions(
+    held: Integers, inputs: NDArray[np.int32], fractions: list[int], starts: Starts
+) -> tuple[Integers, Integers]:
     cells, positions = [], []
-    for i, bits, own in zip(
-        model.mechanism.inputs, fraction_bits(model), cell_starts(model), strict=True
-    ):
+    for i, bits, own in zip(inputs, fractions, starts, strict=True):
         code = held[:, i]
         if own is None:
             cell = code >> (bits - 1)
@@ -83,15 +134,3 @@ def cells_and_positions(model: Model, held: Integers) -> tuple[Integers, Integer
         cells.append(cell)
         positions.append(2 * (code - first) + 1)
     return np.stack(cells, axis=1), np.stack(positions, axis=1)
-
-
-def table_of_sensors(model: Model, held: Integers) -> Floats:
-    """Multilinear interpolation between the corners of the cells."""
-    cells, positions = cells_and_positions(model, held)
-    place = positions / (1 << np.array(fraction_bits(model)))
-    values = corners(model)
-    total = np.zeros((len(held), model.outputs))
-    for ends in product((0, 1), repeat=cells.shape[1]):
-        share = np.where(np.array(ends), place, 1.0 - place).prod(axis=1)
-        total += share[:, None] * values[ends][tuple(cells.T)]
-    return total

@@ -65,13 +65,11 @@ class History:
 
 def history_of(model: Model) -> History | None:
     """What the model file says of its training, None where it says nothing."""
-    found = model.history
-    train = found.get("history_train_rmse")
-    if train is None or not len(train):
+    curve = model.history
+    if curve is None or not len(curve.train_rmse):
         return None
-    layer = found.get("history_layer", np.ones(len(train), np.int32))
-    validation = found.get("history_validation_rmse", np.full(len(train), np.nan))
-    return History(train, validation, layer, _stops(model, layer))
+    stops = _stops(model, curve.layer)
+    return History(curve.train_rmse, curve.validation_rmse, curve.layer, stops)
 
 
 def _stops(model: Model, layer: NDArray[np.int32]) -> list[Stop]:
@@ -88,14 +86,14 @@ def _stops(model: Model, layer: NDArray[np.int32]) -> list[Stop]:
 def training_section(model: Model) -> Section:
     """RMSE over the nodes, the trainer's own scores, and the settings of the run."""
     history = history_of(model)
-    settings = _notes("Settings of the training run", model.meta.get("settings"))
+    settings = _notes("Settings of the training run", model.info.get("settings"))
     return section(
         "training",
         "Training",
         el("p", "The model file carries no history of its training.")
         if history is None
         else _figure(history),
-        _notes("Scores of the trainer", model.meta.get("scores")),
+        _notes("Scores of the trainer", model.info.get("scores")),
         numbers("Settings of the training run", settings) if settings else None,
     )
 

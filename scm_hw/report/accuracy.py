@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.load import FixedPoint, Model, classes_of, normalised_results, rmse
-from scm_hw.load.model import Evaluation
+from scm_hw.load import Evaluation, FixedPoint, Model, classes_of, normalised_results, rmse
 
 
 def accuracy(

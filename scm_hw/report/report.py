@@ -223,7 +223,7 @@ def _model(design: Design) -> dict[str, Any]:
         "task": model.task,
         "algorithm": model.algorithm,
         "inputs": len(model.features),
-        "coded_inputs": model.coded_inputs,
+        "coded_inputs": model.encoder.width,
         "encoder": model.encoder.kind,
         "input_bits": model.input_bits,
         "layers": [
@@ -233,5 +233,5 @@ def _model(design: Design) -> dict[str, Any]:
         "mechanism": model.mechanism.kind,
         "outputs": model.outputs,
         "classes": None if model.classes is None else list(model.classes),
-        "data": model.meta.get("data"),
+        "data": model.info.get("data"),
     }

@@ -28,8 +28,8 @@ from scm_explore.space import Space
 from scm_hw.__main__ import main
 from scm_hw.design import Design
 from scm_hw.errors import FitError
+from scm_model.schema import MAX_EVALUATION_ROWS
 from scm_train import model_file
-from scm_train.model_file import MAX_EVALUATION_ROWS
 from tests.explore.searches import (
     QUICK,
     arguments,

@@ -1,6 +1,6 @@
 """What programs and model files mean, one row at a time, in Python's own integers and fractions.
 
-Written from `scm_hw/load/model_file.md` and the docstrings of the operations, with nothing of the
+Written from `scm_model/model_file.md` and the docstrings of the operations, with nothing of the
 compiler's code, so that the two can be held against each other.
 """
 

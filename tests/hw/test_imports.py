@@ -1,4 +1,4 @@
-"""Who imports whom: two packages apart, and stages that only look back."""
+"""Who imports whom: trainer and compiler apart, and stages that only look back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.support import REPOSITORY
 
 # Where each package of the tree is imported from.
 ROOTS = {
+    "scm_model": REPOSITORY / "scm_model",
     "scm_hw": REPOSITORY / "scm_hw",
     "scm_hw.boards": REPOSITORY / "boards",
     "scm_hw.sim": REPOSITORY / "sim",
@@ -112,13 +113,33 @@ def test_the_scan_sees_the_tree() -> None:
 
 
 @pytest.mark.parametrize(("package", "other"), [("scm_hw", "scm_train"), ("scm_train", "scm_hw")])
-def test_trainer_and_compiler_share_only_the_model_file(package: str, other: str) -> None:
+def test_trainer_and_compiler_share_only_the_model(package: str, other: str) -> None:
     known = set(MODULES)
     foreign = {"scm_explore", other} | ({"boards", "sim"} if package == "scm_train" else set())
     for module, path in MODULES.items():
         if module.split(".")[0] == package:
             roots = {name.split(".")[0] for name in imported(path, known)}
             assert not roots & foreign, module
+
+
+def foreign_to_the_model(path: Path) -> set[str]:
+    """What `scm_model` may not import: anything but itself, NumPy and the standard library."""
+    allowed = {"scm_model", "numpy"} | set(sys.stdlib_module_names)
+    return {name for name in imported(path, set(MODULES)) if name.split(".")[0] not in allowed}
+
+
+def test_the_model_imports_numpy_alone() -> None:
+    own = [path for module, path in MODULES.items() if module.split(".")[0] == "scm_model"]
+    assert len(own) > 5
+    for path in own:
+        assert not foreign_to_the_model(path), path
+
+
+@pytest.mark.parametrize("name", ["scm_hw.errors", "scm_train.encoders", "scipy.special"])
+def test_a_wrong_import_of_the_model_is_seen(tmp_path: Path, name: str) -> None:
+    planted = tmp_path / "planted.py"
+    planted.write_text(f"import os\nimport numpy as np\n\ndef f():\n    import {name}\n")
+    assert foreign_to_the_model(planted) == {name}
 
 
 def test_only_explore_uses_both() -> None:

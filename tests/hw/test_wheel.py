@@ -16,7 +16,7 @@ import pytest
 from tests.hw.commands import contents, small_model
 from tests.support import REPOSITORY
 
-PACKAGES = ("scm_hw", "scm_train", "scm_explore", "boards", "sim")
+PACKAGES = ("scm_model", "scm_hw", "scm_train", "scm_explore", "boards", "sim")
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", *PACKAGES)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model import Layer, Model
 from scm_train.encoders import fit_encoder
-from scm_train.machine import Layer, Machine
 from scm_train.mechanisms import Polynomial, Table, as_mechanism
 
 MECHANISMS = ("none", "external", "polynomial", "table")
@@ -44,7 +44,7 @@ def machine(
     classes: tuple | None = None,
     seed: int = 0,
     **more: Any,
-) -> Machine:
+) -> Model:
     """A machine of three features and two outputs (or as many as classes)."""
     rng = np.random.default_rng(seed)
     X, m = inputs(seed=seed), 2 if classes is None else len(classes)
@@ -57,7 +57,7 @@ def machine(
         "polynomial": Polynomial.approximating(plant, degree=2, inputs=[0, 1]),
         "table": Table(plant, inputs=[0, 1], points=[9, 17]),
     }[mechanism]
-    return Machine(
+    return Model(
         task="regression" if classes is None else "classification",
         algorithm="SCM",
         encoder=fitted,
@@ -69,8 +69,8 @@ def machine(
         input_max=high,
         target_min=target_min,
         target_max=target_max,
-        feature_names=("pressure", "speed", "heat"),
-        target_names=tuple(f"y{i}" for i in range(m)),
+        features=("pressure", "speed", "heat"),
+        targets=tuple(f"y{i}" for i in range(m)),
         mechanism=as_mechanism(spec).bind(X, low, high, target_min, target_max, fitted),
         classes=classes,
         **more,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from scm_model.arguments import ByName, by_name
 from scm_train import model_file
 from scm_train.__main__ import main
-from scm_train.arguments import ByName, by_name
 from scm_train.errors import DataError, ParameterError
 from scm_train.mechanisms import External
 from tests.train.commands import FAST, fitted, plant_csv

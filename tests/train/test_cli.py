@@ -20,7 +20,6 @@ from scm_train import estimators, model_file
 from scm_train.__main__ import main
 from scm_train.cli_data import Data, split
 from scm_train.cli_parser import build_parser, shown
-from scm_train.machine import hardware_reasons
 from scm_train.tables import read_rows
 from tests.train.commands import FAST, fitted, labels_csv, plant_csv
 
@@ -30,15 +29,15 @@ pytestmark = pytest.mark.usefixtures("folder")
 def test_the_default_model_is_ready_for_hardware():
     assert main(["fit", plant_csv(), "--target", "force", "--out", "m.npz", "-q"]) == 0
     machine = model_file.load("m.npz")
-    assert hardware_reasons(machine) == []
+    assert machine.hardware_reasons == []
     assert machine.algorithm == "SCM"
     assert machine.encoder.bits == (31, 31, 31)
     assert machine.encoder.input_bits == 12
     assert len(machine.layers) == 1
     assert machine.nodes[0] <= 60
     assert machine.layers[0].activation == "sign"
-    assert machine.feature_names == ("speed", "load", "heat")
-    assert machine.target_names == ("force",)
+    assert machine.features == ("speed", "load", "heat")
+    assert machine.targets == ("force",)
     assert machine.info["name"] == "plant"
     assert machine.info["data"] == {
         "name": "plant.csv",
@@ -208,7 +207,7 @@ def test_values_that_are_words():
     machine = fitted(*coding, *drawing, "--ridge=auto", "-q")
     assert machine.encoder.input_bits is None
     assert machine.layers[0].mask is None
-    assert hardware_reasons(machine)
+    assert machine.hardware_reasons
 
 
 def test_the_papers_settings(capsys):
@@ -220,17 +219,17 @@ def test_the_papers_settings(capsys):
 
 def test_chosen_columns_and_several_targets():
     machine = fitted("--features", "speed,load", target="force,heat")
-    assert machine.feature_names == ("speed", "load")
-    assert machine.target_names == ("force", "heat")
+    assert machine.features == ("speed", "load")
+    assert machine.targets == ("force", "heat")
     machine = fitted("--drop", "heat", "--name", "pump")
-    assert machine.feature_names == ("speed", "load")
+    assert machine.features == ("speed", "load")
     assert machine.info["name"] == "pump"
 
 
 def test_a_column_with_a_comma_in_its_name(capsys):
     text = Path(plant_csv()).read_text().replace("force", '"force, (kN)"', 1)
     Path("comma.csv").write_text(text)
-    assert fitted(data="comma.csv", target="force, (kN)").target_names == ("force, (kN)",)
+    assert fitted(data="comma.csv", target="force, (kN)").targets == ("force, (kN)",)
     assert main(["evaluate", "m.npz", "comma.csv"]) == 0
 
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from scm_model.columns import column_names, in_order
 from scm_train import SCMClassifier, SCMRegressor, model_file
 from scm_train.__main__ import main
-from scm_train.columns import column_names, in_order
 from scm_train.errors import DataError
 from scm_train.mechanisms import External, Polynomial, Table
 from tests.train.machines import machine

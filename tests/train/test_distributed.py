@@ -83,7 +83,7 @@ def test_frames_are_matched_by_name(client, order) -> None:
         (dd.from_pandas(shuffled[:90], npartitions=2), reverse[:90]),
     )
     assert_same(expected, model)
-    assert model.machine_.feature_names == tuple(names)
+    assert model.machine_.features == tuple(names)
     assert_array_equal(model.predict(dd.from_pandas(frame, npartitions=2)), model.predict(frame))
     if order != (0, 1, 2, 3):
         with pytest.raises(ValueError, match="feature names"):

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scm_model import Model
 from scm_train.chunks import ChunkMap, chunk_map
 from scm_train.draw import CandidateDraw
 from scm_train.encoders import fit_encoder
 from scm_train.engine import Part, train
 from scm_train.history import History
 from scm_train.inputs import Rows
-from scm_train.machine import Machine
 from scm_train.search import SearchSettings
 from scm_train.settings import Settings
 
@@ -54,9 +54,9 @@ def run(
     return fitted, history, part, validation
 
 
-def machine_of(fitted, part: Part) -> Machine:
+def machine_of(fitted, part: Part) -> Model:
     rows = part.rows
-    return Machine(
+    return Model(
         task="regression",
         algorithm="SCM",
         encoder=rows.encoder,
@@ -68,8 +68,8 @@ def machine_of(fitted, part: Part) -> Machine:
         input_max=rows.high,
         target_min=np.zeros(1),
         target_max=np.ones(1),
-        feature_names=("a", "b", "c"),
-        target_names=("y",),
+        features=("a", "b", "c"),
+        targets=("y",),
     )
 
 

@@ -24,7 +24,6 @@ from scm_train import (
     paper_settings,
 )
 from scm_train.errors import DataError, ModelFileError, ParameterError
-from scm_train.machine import hardware_reasons
 from scm_train.mechanisms import Table
 
 NAMES = [
@@ -90,7 +89,7 @@ def test_learners_differ_as_the_paper_says(name: str) -> None:
 def test_defaults_are_ready_for_hardware_and_learn() -> None:
     x, y = regression()
     model = SCMRegressor(random_state=0).fit(x[:200], y[:200])
-    assert hardware_reasons(model.machine_) == []
+    assert model.machine_.hardware_reasons == []
     assert rmse(model.predict(x[200:]), y[200:]) < 0.35 * y.std()
 
 
@@ -262,8 +261,8 @@ def test_feature_names_come_from_the_data_frame() -> None:
     x, y = regression(60)
     frame = pd.DataFrame(x, columns=["speed", "load", "gap", "heat"])
     model = IRVFLRegressor(**FAST).fit(frame, y)
-    assert model.machine_.feature_names == ("speed", "load", "gap", "heat")
-    assert IRVFLRegressor(**FAST).fit(x, y).machine_.feature_names == ("x0", "x1", "x2", "x3")
+    assert model.machine_.features == ("speed", "load", "gap", "heat")
+    assert IRVFLRegressor(**FAST).fit(x, y).machine_.features == ("x0", "x1", "x2", "x3")
 
 
 @pytest.mark.parametrize(

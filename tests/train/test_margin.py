@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scm_model import Model
 from scm_train import SCMRegressor
 from scm_train._margin import centred_bias, gap_of, joined
-from scm_train.machine import Machine
 
 SETTINGS = {
     "max_nodes": 12,
@@ -31,7 +31,7 @@ def fitted(**changes) -> SCMRegressor:
     return SCMRegressor(**(SETTINGS | changes)).fit(*problem())
 
 
-def sums_of(machine: Machine, x: np.ndarray) -> np.ndarray:
+def sums_of(machine: Model, x: np.ndarray) -> np.ndarray:
     """Sums (nodes, rows) of the first layer without the biases."""
     layer = machine.layers[0]
     h0 = machine.encoder.encode(machine.normalise(x), np.float64)

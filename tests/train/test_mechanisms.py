@@ -38,7 +38,8 @@ def normalised(p0):
 
 
 def test_none_adds_nothing():
-    assert isinstance(as_mechanism(None), NoMechanism)
+    assert as_mechanism(None) == as_mechanism(NoMechanism())
+    assert isinstance(as_mechanism(None).bind_to(None), NoMechanism)
     assert_array_equal(values(bind(None)), np.zeros((400, 2)))
 
 

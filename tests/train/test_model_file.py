@@ -11,9 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scm_hw.load import evaluate, read_model
-from scm_train import _archive
+from scm_model import Curve, archive
 from scm_train.errors import ModelFileError, ParameterError
-from scm_train.machine import Curve
 from scm_train.model_file import load, save
 from tests.train.machines import MECHANISMS, inputs, machine, plant
 
@@ -87,7 +86,7 @@ def test_everything_about_the_training_travels_along(tmp_path):
     assert_array_equal(loaded.history.layer, [1, 2])
     assert_array_equal(loaded.evaluation.inputs, X)
     assert_array_equal(loaded.evaluation.mechanism, plant(X))
-    assert loaded.feature_names == ("pressure", "speed", "heat")
+    assert loaded.features == ("pressure", "speed", "heat")
     assert_array_equal(
         loaded.predict(X, mechanism_values=loaded.evaluation.mechanism), original.predict(X)
     )
@@ -135,7 +134,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 
     for function in ("fsync", "replace"):
         with monkeypatch.context() as patch:
-            patch.setattr(_archive.os, function, full_disk)
+            patch.setattr(archive.os, function, full_disk)
             with pytest.raises(ModelFileError, match="No space left on device"):
                 save(machine(seed=1), path)
         assert os.listdir(tmp_path) == ["m.npz"]
@@ -146,7 +145,7 @@ def test_an_interrupted_save_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_archive.os, "fsync", interrupt)
+    monkeypatch.setattr(archive.os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         save(machine(), tmp_path / "m.npz")
     assert os.listdir(tmp_path) == []
@@ -159,7 +158,7 @@ def test_a_missing_folder(tmp_path):
 
 def test_a_machine_that_breaks_a_rule_is_not_written(tmp_path):
     broken = replace(machine(), intercept=np.array([np.nan, 0.0]))
-    with pytest.raises(ModelFileError, match="intercept must be finite"):
+    with pytest.raises(ModelFileError, match="entry 'intercept' must be finite"):
         save(broken, tmp_path / "m.npz")
     assert os.listdir(tmp_path) == []
 

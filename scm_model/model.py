@@ -1,0 +1,194 @@
+"""A trained machine as data: what a model file holds.
+
+    y = P(x) + sum_k beta_k H_k(x),    H_k = phi_k(lambda (W_k H_(k-1) + b)),    H_0 = e(x)
+
+How it predicts is in :mod:`scm_model.reference`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from scm_model import reference
+from scm_model.encoder import Encoder
+from scm_model.layers import HiddenLayers, Layer
+from scm_model.mechanism import ExternalModel, Mechanism, NoMechanism
+from scm_model.scaling import Floats, from_unit
+
+__all__ = ["Code", "Curve", "Evaluation", "Label", "Model"]
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Code:
+    """The integer of a feature: what is below `low` or above `high` counts as that to the linear
+    part and the mechanism, which see `(integer + 0.5) / 2**bits`."""
+
+    bits: int
+    low: int
+    high: int
+
+
+class CurveLike(Protocol):
+    """Errors after every node added, as the model file keeps them; a trainer's may have more."""
+
+    @property
+    def train_rmse(self) -> ArrayLike: ...
+    @property
+    def validation_rmse(self) -> ArrayLike: ...
+    @property
+    def layer(self) -> ArrayLike: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """RMSE on training and validation rows after every node, and the layer (from 1) it joined."""
+
+    train_rmse: Floats
+    validation_rmse: Floats
+    layer: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Held-out rows in raw units; targets (r, m), or class indices (r,) for a classifier."""
+
+    inputs: Floats
+    targets: Floats | NDArray[np.int64]
+    mechanism: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Everything that prediction needs, and what is known about its training."""
+
+    task: str
+    algorithm: str
+    encoder: Encoder
+    layers: tuple[Layer, ...]
+    readout: Floats
+    linear: Floats
+    intercept: Floats
+    input_min: Floats
+    input_max: Floats
+    target_min: Floats
+    target_max: Floats
+    features: tuple[str, ...]
+    targets: tuple[str, ...]
+    mechanism: Mechanism = field(default_factory=NoMechanism)
+    classes: tuple[Label, ...] | None = None
+    #: Notes for people: name, seed, settings, scores, timing and data of the training run.
+    info: dict[str, Any] = field(default_factory=dict)
+    history: CurveLike | None = None
+    evaluation: Evaluation | None = None
+    #: Where features are not all codes of `input_bits`; never in a file.
+    sensors: tuple[Code, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.mechanism, ExternalModel):
+            object.__setattr__(self, "mechanism", self.mechanism.named(self.features))
+
+    @property
+    def name(self) -> str | None:
+        """What builds are called unless they are given another name."""
+        return self.info.get("name")
+
+    @property
+    def is_classifier(self) -> bool:
+        return self.task == "classification"
+
+    @property
+    def input_bits(self) -> int | None:
+        return self.encoder.input_bits
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The integers of the features; they must be quantised."""
+        assert self.input_bits is not None
+        whole = Code(self.input_bits, 0, (1 << self.input_bits) - 1)
+        return self.sensors or (whole,) * len(self.features)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.intercept)
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Nodes per layer."""
+        return tuple(layer.nodes for layer in self.layers)
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """The classes as an array; of objects where they differ in type."""
+        assert self.classes is not None
+        uniform = len({type(label) for label in self.classes}) == 1
+        return np.array(self.classes, dtype=None if uniform else object)
+
+    @cached_property
+    def hidden(self) -> HiddenLayers:
+        return HiddenLayers(self.encoder, self.layers)
+
+    @property
+    def hardware_reasons(self) -> list[str]:
+        """Why hardware can't take the model, one sentence each; empty if it can."""
+        reasons = []
+        if self.input_bits is None:
+            reasons.append("inputs are not quantised (input_bits is null)")
+        for number, layer in enumerate(self.layers, start=1):
+            if not layer.hard:
+                reasons.append(
+                    f"layer {number} has activation {layer.activation}, not sign or step"
+                )
+            if not layer.binary:
+                reasons.append(f"layer {number} has real weights, not binary ones")
+        return reasons
+
+    def normalise(self, X: ArrayLike) -> Floats:
+        """Raw inputs (n, d), which must be finite, scaled by the training range; unclipped."""
+        return reference.normalise(self, X)
+
+    def hidden_layers(self, X: ArrayLike) -> list[Floats]:
+        """``[H_1, ..., H_M]`` of raw inputs, each (n, N_k) in float64."""
+        return reference.hidden_layers(self, X)
+
+    def decision(self, X: ArrayLike, mechanism_values: ArrayLike | None = None) -> Floats:
+        """``y_norm`` (n, m): outputs in normalised units, for a classifier one per class.
+
+        ``mechanism_values`` is P0 of each row in target units, for an external mechanism only.
+        """
+        return reference.decision(self, X, mechanism_values)
+
+    def predict(self, X: ArrayLike, mechanism_values: ArrayLike | None = None) -> NDArray[Any]:
+        """Targets in raw units (n, m), or for a classifier labels (n,)."""
+        y_norm = self.decision(X, mechanism_values)
+        if self.classes is None:
+            return from_unit(y_norm, self.target_min, self.target_max)
+        return self.labels[reference.classes_of(y_norm)]
+
+    def with_evaluation(
+        self, X: ArrayLike, targets: NDArray[Any], mechanism_values: ArrayLike | None = None
+    ) -> Model:
+        """The same model carrying held-out rows; an external P0's range is widened to hold them.
+
+        ``targets`` are raw (r, m), or class indices (r,). ``mechanism_values`` is needed for an
+        external mechanism without a callable.
+        """
+        X = reference.rows_of(self, X)
+        if not isinstance(self.mechanism, ExternalModel):
+            return replace(self, evaluation=Evaluation(X, targets))
+        p0 = reference.mechanism_values(self, X, mechanism_values)
+        raw = from_unit(p0, self.target_min, self.target_max)
+        return replace(
+            self,
+            mechanism=self.mechanism.covering(p0),
+            evaluation=Evaluation(X, targets, raw),
+        )

@@ -1,0 +1,91 @@
+"""Writes a :class:`~scm_model.model.Model` as a file, by the same schema as it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_model.archive import read_archive, write_archive
+from scm_model.layers import Layer
+from scm_model.model import Model
+from scm_model.reader import model_from_arrays
+from scm_model.schema import (
+    ENCODERS,
+    FORMAT,
+    HISTORY,
+    INFO_KEYS,
+    MECHANISMS,
+    OUTPUT,
+    RANGES,
+    VERSION,
+    arrays_of,
+    evaluation_entries,
+    layer_entries,
+    meta_to_bytes,
+)
+
+
+def write_model(model: Model, path: str | Path) -> None:
+    """Write a model to ``path``, whole or not at all; equal models give equal bytes.
+
+    Models that hardware can't take are saved as well, and the file says so. What the reader would
+    refuse is refused here with the same :class:`ModelFileError`.
+    """
+    write_archive(
+        Path(path),
+        model_to_arrays(model),
+        check=lambda part: model_from_arrays(read_archive(part)),
+    )
+
+
+def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
+    """The entries of a model's file."""
+    entries = {"meta": meta_to_bytes(_meta(model)), **arrays_of(model, (*RANGES, *OUTPUT))}
+    entries |= arrays_of(model.encoder, ENCODERS[model.encoder.kind])
+    for number, layer in enumerate(model.layers, start=1):
+        entries |= arrays_of(layer, layer_entries(number, binary=layer.binary))
+    entries |= arrays_of(model.mechanism, MECHANISMS[model.mechanism.kind])
+    if model.evaluation is not None:
+        external = model.evaluation.mechanism is not None
+        rows = evaluation_entries(classifier=model.is_classifier, external=external)
+        entries |= arrays_of(model.evaluation, rows)
+    if model.history is not None:
+        entries |= arrays_of(model.history, HISTORY)
+    return {name: np.ascontiguousarray(array) for name, array in entries.items()}
+
+
+def _meta(model: Model) -> dict[str, Any]:
+    reasons = model.hardware_reasons
+    encoder: dict[str, Any] = {"kind": model.encoder.kind}
+    if model.encoder.spacing is not None:
+        encoder["thresholds"] = model.encoder.spacing
+    mechanism: dict[str, Any] = {"kind": model.mechanism.kind}
+    if model.mechanism.worst_error is not None:
+        mechanism["worst_error"] = model.mechanism.worst_error
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "task": model.task,
+        "algorithm": model.algorithm,
+        "input_bits": model.input_bits,
+        "features": model.features,
+        "targets": model.targets,
+        "encoder": encoder,
+        "layers": [_layer_meta(layer) for layer in model.layers],
+        "mechanism": mechanism,
+        "hardware": {"ready": not reasons, "reasons": reasons},
+    }
+    if model.classes is not None:
+        meta["classes"] = model.classes
+    return meta | {key: model.info[key] for key in INFO_KEYS if model.info.get(key) is not None}
+
+
+def _layer_meta(layer: Layer) -> dict[str, Any]:
+    return {
+        "nodes": layer.nodes,
+        "activation": layer.activation,
+        "weights": "binary" if layer.binary else "real",
+    }
