@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scm_hw.design import Design
 from scm_hw.interp import interpret, trace
 from scm_hw.ir import AtLeast, Program, Ref, Sum
-from scm_hw.passes import integer_thresholds
 from scm_hw.report.synthesis import synthesise
 
 # Delay of a pipeline stage in da4ml's own units: its default.
@@ -32,7 +31,7 @@ def through_da4ml(design: Design, rows: int = 2000, seed: int = 0) -> dict[str, 
     """
     from da4ml.codegen import VerilogModel
 
-    program = integer_thresholds(design.meaning)
+    program = design.meaning
     coded = sorted({ref for _, _, source in _nodes(program) for ref in source.operands})
     logic = _traced(program, coded)
     codes = _random_codes(design, rows, seed)

@@ -12,7 +12,6 @@ from scm_hw.passes import (
     PASSES,
     Choices,
     Passes,
-    integer_thresholds,
     lower_argmax,
 )
 from scm_hw.schedule import lay_out
@@ -64,9 +63,9 @@ _BEFORE_CHOICES = (LITERAL, *(one.name for one in ALWAYS))
 
 
 def _laid_out(program: Program, design: Design) -> tuple[int, int]:
-    # Hardware has no real bounds and no argmax: these two lowerings can't be left out.
+    # Hardware has no argmax: this lowering can't be left out.
     layout = lay_out(
-        lower_argmax(integer_thresholds(program)),
+        lower_argmax(program),
         clock_mhz=design.clock_mhz,
         grade=design.grade,
         mode=design.options.pipeline,

@@ -18,7 +18,6 @@ from scm_hw.ir import (
     AtLeast,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -172,9 +171,6 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
             raise AssertionError(f"input {op.name!r} was not supplied")
         case Constant():
             return np.full(rows, op.value, dtype=np.int64)
-        case Exceeds():
-            value = values[op.value]
-            return (value > op.bound if op.strict else value >= op.bound).astype(np.int64)
         case AtLeast():
             return (values[op.value] >= op.bound).astype(np.int64)
         case Field():

@@ -39,15 +39,6 @@ class Constant(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Exceeds(_Named):
-    """1 where `value > bound` (or `>=`, unless strict), else 0. The bound is real."""
-
-    value: Ref
-    bound: float
-    strict: bool
-
-
-@dataclass(frozen=True, slots=True)
 class AtLeast(_Named):
     """1 where `value >= bound`, else 0."""
 
@@ -135,7 +126,6 @@ class Argmax(_Named):
 Op = (
     Input
     | Constant
-    | Exceeds
     | AtLeast
     | Field
     | Xor
@@ -157,7 +147,7 @@ def operands(op: Op) -> tuple[Ref, ...]:
             return op.operands
         case Table():
             return (op.index,)
-        case AtLeast() | Exceeds() | Field():
+        case AtLeast() | Field():
             return (op.value,)
         case Product() | Less():
             return (op.left, op.right)
@@ -174,7 +164,7 @@ def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
     match op:
         case Input() | Constant():
             return op
-        case Exceeds() | AtLeast() | Field():
+        case AtLeast() | Field():
             return replace(op, value=refs[0])
         case Table():
             return replace(op, index=refs[0])

@@ -11,7 +11,6 @@ from scm_hw.ir.ops import (
     AtLeast,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -126,8 +125,6 @@ def _describe(op: Op) -> str:
             return f"input {op.position} in [{op.low}, {op.high}]"
         case Constant():
             return f"constant {op.value}"
-        case Exceeds():
-            return f"%{op.value} {'>' if op.strict else '>='} {op.bound!r}"
         case AtLeast():
             return f"%{op.value} >= {op.bound}"
         case Field():

@@ -6,7 +6,6 @@ exact wherever the operands of a sum are independent of each other.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from scm_hw.ir.ops import (
@@ -14,7 +13,6 @@ from scm_hw.ir.ops import (
     AtLeast,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -73,8 +71,6 @@ def range_of(op: Op, known: list[Range]) -> Range:
             return Range(op.low, op.high)
         case Constant():
             return Range(op.value, op.value)
-        case Exceeds():
-            return _bit_range(known[op.value], _first_above(op.bound, op.strict))
         case Field():
             return _field_range(known[op.value], op)
         case Xor():
@@ -93,11 +89,6 @@ def range_of(op: Op, known: list[Range]) -> Range:
 
 def _bit_range(value: Range, bound: int) -> Range:
     return Range(int(value.low >= bound), int(value.high >= bound))
-
-
-def _first_above(bound: float, strict: bool) -> int:
-    """The least integer that a comparison with a real bound lets through."""
-    return math.floor(bound) + 1 if strict else math.ceil(bound)
 
 
 def _field_range(value: Range, op: Field) -> Range:

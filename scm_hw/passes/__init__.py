@@ -5,7 +5,6 @@ them all in their order, runs them, and compares the outputs before and after ea
 """
 
 from scm_hw.passes.block_tables import block_tables
-from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.lower_argmax import lower_argmax
 from scm_hw.passes.lower_sums import lower_sums
 from scm_hw.passes.order import (
@@ -36,7 +35,6 @@ __all__ = [
     "Reference",
     "Stage",
     "block_tables",
-    "integer_thresholds",
     "lower_argmax",
     "lower_sums",
     "optimise",

@@ -13,7 +13,6 @@ from typing import Any
 
 from scm_hw.ir import Program
 from scm_hw.passes.block_tables import block_tables
-from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.lower_argmax import lower_argmax
 from scm_hw.passes.lower_sums import LUTS_PER_NS, lower_sums
@@ -63,10 +62,9 @@ class Pass:
     options: Callable[[Choices], Options | None] = _always
 
 
-# Each pass relies on those before it: thresholds are integers before levels are told by them,
-# tables are there before nodes become one, and parity is shared among the nodes that are left.
+# Each pass relies on those before it: comparisons are in lowest terms before levels are told by
+# them, tables are there before nodes become one, and parity is shared among the nodes that remain.
 ALWAYS = (
-    Pass("integer_thresholds", integer_thresholds),
     Pass("simplify", simplify),
     Pass("level_tables", level_tables, _of_technology),
     # Comparisons of single tables, which are tables of bits, and nodes that are constant by now.

@@ -81,7 +81,7 @@ class ScmCore(StreamCore):
     Parameters
     ----------
     program : Program
-        Lowered: sums of two operands, no argmax, no real bounds.
+        Lowered: sums of two operands, no argmax.
     schedule : Schedule
         The cycle of each operation.
 

@@ -21,7 +21,6 @@ from scm_hw.ir import (
     AtLeast,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -45,9 +44,6 @@ def op_value(op: Op, values: Sequence[int], row: Sequence[int]) -> int:
             return row[op.position]
         case Constant():
             return op.value
-        case Exceeds():
-            excess = values[op.value] - Fraction(op.bound)
-            return int(excess > 0 if op.strict else excess >= 0)
         case AtLeast():
             return int(values[op.value] >= op.bound)
         case Field():

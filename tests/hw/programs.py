@@ -15,7 +15,6 @@ from scm_hw.ir import (
     Builder,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -176,9 +175,7 @@ def _random_sum(random: Random, refs: range) -> Sum:
 
 def _random_threshold(random: Random, ref: Ref, known: list[Range]) -> Op:
     bound = random.randint(known[ref].low - 1, known[ref].high + 1)
-    if random.random() < 0.5:
-        return AtLeast(ref, bound)
-    return Exceeds(ref, bound + random.choice([0.0, 0.0, 0.5, -0.25]), random.random() < 0.5)
+    return AtLeast(ref, bound)
 
 
 def _random_unsigned(

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scm_hw.interp import BLOCK_ROWS, interpret, trace
 from scm_hw.ir import (
     Argmax,
+    AtLeast,
     Builder,
     Constant,
-    Exceeds,
     Input,
     Program,
     Sum,
@@ -38,7 +38,7 @@ def test_random_graphs_of_operations(seed: int) -> None:
 def test_every_kind_of_operation_was_drawn() -> None:
     kinds = {type(op).__name__ for seed in range(40) for op in random_program(Random(seed)).ops}
     assert kinds == {
-        *("Input", "Constant", "Exceeds", "AtLeast", "Field", "Xor", "Sum"),
+        *("Input", "Constant", "AtLeast", "Field", "Xor", "Sum"),
         *("Product", "Concat", "Table", "Less", "Select", "Argmax"),
     }
 
@@ -90,7 +90,7 @@ def test_ties_go_to_the_first_and_thresholds_are_met_exactly() -> None:
     build = Builder()
     left, right = (build.add(Input(i, -2, 2, name=f"x{i}")) for i in range(2))
     best = build.add(Argmax((left, right, left)))
-    above, reached = (build.add(Exceeds(left, 1.0, strict)) for strict in (True, False))
+    above, reached = (build.add(AtLeast(left, bound)) for bound in (2, 1))
     program = build.program((left, right), (best, above, reached))
     rows = np.array([[1, 1], [1, 2], [2, 1], [0, 0]])
     assert interpret(program, rows).tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1], [0, 0, 0]]

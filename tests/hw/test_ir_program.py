@@ -12,7 +12,6 @@ from scm_hw.ir import (
     Builder,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -30,8 +29,6 @@ from scm_hw.ir import (
 EACH: list[tuple[Op, tuple[int, ...], str]] = [
     (Input(2, -1, 5), (), "input 2 in [-1, 5]"),
     (Constant(-3), (), "constant -3"),
-    (Exceeds(4, 0.5, True), (4,), "%4 > 0.5"),
-    (Exceeds(4, 0.5, False), (4,), "%4 >= 0.5"),
     (AtLeast(4, 7), (4,), "%4 >= 7"),
     (Field(4, 2, 3), (4,), "%4[2:5]"),
     (Xor((4, 5, 4)), (4, 5, 4), "xor %4, %5, %4"),

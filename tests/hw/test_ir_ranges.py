@@ -15,7 +15,6 @@ from scm_hw.ir import (
     AtLeast,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -47,11 +46,6 @@ def test_no_value_leaves_its_range(seed: int) -> None:
 INPUTS = (Input(0, 0, 6), Input(1, -3, 4), Input(2, 0, 1), Input(3, 5, 9))
 EXACT: list[Op] = [
     Constant(-4),
-    Exceeds(1, 1.5, True),
-    Exceeds(1, 4.0, True),
-    Exceeds(1, 4.0, False),
-    Exceeds(1, -3.0, True),
-    Exceeds(1, -3.0, False),
     AtLeast(1, -3),
     AtLeast(1, -2),
     AtLeast(1, 4),
@@ -133,5 +127,5 @@ def test_wide_values_are_no_problem() -> None:
 
 
 def test_bounds_that_no_integer_can_reach() -> None:
-    ops = (*INPUTS, Exceeds(0, 1e300, True), Exceeds(0, -1e300, False))
+    ops = (*INPUTS, AtLeast(0, 2**70), AtLeast(0, -(2**70)))
     assert ranges(Program(ops, (0, 1, 2, 3), (4,)))[4:] == [Range(0, 0), Range(1, 1)]

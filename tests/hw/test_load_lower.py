@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import product
 from typing import Any
@@ -24,6 +25,7 @@ from scm_hw.load import (
     model_from_arrays,
     quantise,
 )
+from scm_hw.load.lower import _least_integer
 from tests.hw import oracle
 from tests.hw.programs import rows_for
 from tests.support import exposing_hidden, model_arrays, random_model
@@ -154,6 +156,16 @@ def test_ties_are_met_exactly(encoder: str, activation: str) -> None:
     found = check_hidden(arrays, all_codes(2, 4)[::3])
     switching = (found.min(axis=0) != found.max(axis=0)).sum()
     assert switching > 10
+
+
+@pytest.mark.parametrize(
+    "bound", [0.0, -0.0, 0.5, -0.5, 2.999999999, 3.0, math.nextafter(3.0, 4.0), -8.0, 1e300, -1e300]
+)
+def test_thresholds_are_the_first_integers_that_pass(bound: float) -> None:
+    for strict in (True, False):
+        least = _least_integer(bound, strict=strict)
+        for value in range(-10, 10):
+            assert (value >= least) == (value > bound if strict else value >= bound)
 
 
 def edge_case(**changes: Any) -> oracle.Arrays:

@@ -10,7 +10,6 @@ import pytest
 from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Field, Input, Op, Program, Sum, Table, ranges, verify
 from scm_hw.load import lower, quantise
-from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.simplify import simplify
 from scm_hw.target import XC7
@@ -20,7 +19,7 @@ from tests.support import random_model
 
 def before_and_after(seed: int = 0, **options: Any) -> tuple[Program, Program]:
     model = random_model(seed, **options)
-    before = simplify(integer_thresholds(lower(model, quantise(model, 8))))
+    before = simplify(lower(model, quantise(model, 8)))
     after = level_tables(before, tech=XC7)
     verify(after)
     rows = rows_for(before, 300)
@@ -88,7 +87,7 @@ def test_too_many_levels_stay_as_they_are() -> None:
 def test_features_coded_in_different_ways() -> None:
     model = random_model(0, features=2, bits=7, input_bits=6, layers=(5,), inputs_per_node=1)
     program = lower(model, quantise(model, 8))
-    after = level_tables(simplify(integer_thresholds(program)), tech=XC7)
+    after = level_tables(simplify(program), tech=XC7)
     rows = rows_for(program)
     np.testing.assert_array_equal(interpret(after, rows), interpret(program, rows))
     assert {len(op.operands) for op in node_sums(after)} <= {1}

@@ -10,7 +10,6 @@ import pytest
 from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Builder, Field, Input, Program, Sum, Table, ranges, verify
 from scm_hw.load import lower, quantise
-from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
@@ -21,9 +20,7 @@ from tests.support import random_model
 
 def before_and_after(seed: int = 0, **options: Any) -> tuple[Program, Program]:
     model = random_model(seed, **options)
-    before = simplify(
-        level_tables(simplify(integer_thresholds(lower(model, quantise(model, 8)))), tech=XC7)
-    )
+    before = simplify(level_tables(simplify(lower(model, quantise(model, 8))), tech=XC7))
     return before, checked(before)
 
 

@@ -21,7 +21,6 @@ from scm_hw.ir import (
     verify,
 )
 from scm_hw.load import lower, quantise
-from scm_hw.passes.integer_thresholds import integer_thresholds
 from scm_hw.passes.simplify import simplify
 from tests.hw.programs import rows_for
 from tests.support import random_model
@@ -101,7 +100,7 @@ def test_nodes_that_never_switch_leave_the_readout() -> None:
     # Three coded bits for each of two features: no sum reaches 7.
     model.layers[0].biases[:] = [0.5, 7, -7, 100, -100, 0.5]
     program = lower(model, quantise(model, 8))
-    after = simplify(integer_thresholds(program))
+    after = simplify(program)
     rows = rows_for(program)
     np.testing.assert_array_equal(interpret(after, rows), interpret(program, rows))
     names = {op.name for op in after.ops}
@@ -113,7 +112,7 @@ def test_a_dead_layer_takes_its_inputs_along() -> None:
     model = random_model(0, layers=(4, 3), features=2, input_bits=4, bits=3, linear=False)
     model.readout[:4] = 0
     model.layers[1].biases[:] = 50
-    after = simplify(integer_thresholds(lower(model, quantise(model, 8))))
+    after = simplify(lower(model, quantise(model, 8)))
     assert [type(op) for op in after.ops] == [Input, Input, Constant]
 
 

@@ -13,7 +13,6 @@ from scm_hw.ir import (
     AtLeast,
     Concat,
     Constant,
-    Exceeds,
     Field,
     Input,
     Less,
@@ -198,7 +197,6 @@ def test_what_never_changes_is_a_constant(bound: int) -> None:
     ("op", "message"),
     [
         (Argmax((0, 1)), "must be lowered before it becomes hardware"),
-        (Exceeds(0, 0.5, True), "must be lowered before it becomes hardware"),
         (Sum((0,), (3,)), "weights of lowered sums are powers of two"),
         (Sum((0, 1), (-1, -1)), "a carry chain can't take off both sides"),
     ],
