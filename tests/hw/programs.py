@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -36,6 +37,11 @@ EXHAUSTIVE = 1 << 12
 # Random values stay narrow enough for any operation on two of them.
 WIDEST = 24
 LAID_OUT = (Sum, Product, Argmax, Select)
+
+
+def without_parts(program: Program) -> Program:
+    """The same operations, to be compared with some that were never given a part."""
+    return replace(program, ops=tuple(replace(op, part=None) for op in program.ops))
 
 
 def rows_for(program: Program, count: int = 200, seed: int = 0) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from scm_hw.load import lower, quantise
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.simplify import simplify
 from scm_hw.target import XC7
-from tests.hw.programs import rows_for
+from tests.hw.programs import rows_for, without_parts
 from tests.support import random_model
 
 
@@ -105,4 +105,4 @@ def test_features_coded_in_different_ways() -> None:
 )
 def test_inputs_without_levels_stay_as_they_are(ops: tuple[Op, ...]) -> None:
     program = Program((*ops, Sum((1, 2, 3), (1, 1, 1), 0)), (0,), (4,))
-    assert level_tables(program, tech=XC7) == program
+    assert without_parts(level_tables(program, tech=XC7)) == program
