@@ -185,8 +185,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    # Names in the file are random unless they are told to be these.
-    matplotlib.rcParams["svg.hashsalt"] = "frontier"
+    # Names in the file are random without a salt, and text as outlines is large.
+    matplotlib.rcParams |= {"svg.hashsalt": "frontier", "svg.fonttype": "none"}
     groups = _by_table(rows)
     columns = min(3, max(1, len(groups)))
     lines = -(-len(groups) // columns) or 1
