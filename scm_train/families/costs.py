@@ -1,0 +1,61 @@
+"""What families cost in LUTs of the 7 series, so that a machine can grow to a budget.
+
+The figures are those of ``docs/hardware.md``: a table of up to five bits is absorbed by the carry
+chain that adds it, a LUT for each bit of its entries; a comparison of a code looks at the bits
+above the threshold's trailing zeros, and is shared by all who use the same threshold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.families.signals import Pool
+
+__all__ = ["HANDSHAKE_LUTS", "LINEAR_LUTS", "Prices", "threshold_luts"]
+
+Floats = NDArray[np.float64]
+
+LUT_INPUTS = 6
+#: Valid, ready and the offset of the output.
+HANDSHAKE_LUTS = 20.0
+#: An output more, of a classifier: its share of finding the largest.
+OUTPUT_LUTS = 12.0
+#: An input of the linear part: three shifted additions of some thirteen bits.
+LINEAR_LUTS = 40.0
+#: What adding a family takes beyond the bits of its entries: carries, and sums of chains.
+ADDING_LUTS = 2.8
+#: Expected cost of a family while its support is still being chosen.
+FAMILY_LUTS = 6.0
+
+
+def threshold_luts(thresholds: NDArray[np.int64], input_bits: int) -> Floats:
+    """LUTs of ``code >= threshold``, by the bits of the code that it depends on."""
+    trailing = np.log2(np.maximum(thresholds & -thresholds, 1)).astype(np.int64)
+    bits = np.maximum(input_bits - trailing, 1)
+    # Of six bits and fewer one LUT; each more LUT takes the one before and five bits.
+    luts = 1.0 + np.ceil(np.maximum(bits - LUT_INPUTS, 0) / (LUT_INPUTS - 1))
+    return np.where(bits == 1, 0.0, luts)
+
+
+class Prices:
+    """What the next threshold costs, and what all that is chosen costs so far (``total``)."""
+
+    def __init__(self, pool: Pool, input_bits: int, fixed: float):
+        self.total = fixed
+        self.overhead, self.family = ADDING_LUTS, FAMILY_LUTS
+        # A sum of two features is built once, for all thresholds on it.
+        self._unbuilt = np.array([input_bits + 1.0 if len(s.features) > 1 else 0.0 for s in pool.signals])
+        self.new = np.zeros((len(pool.signals), int(pool.counts.max(initial=0))))
+        for row, (signal, thresholds) in enumerate(zip(pool.signals, pool.thresholds, strict=True)):
+            bits = input_bits + (len(signal.features) > 1)
+            self.new[row, : len(thresholds)] = threshold_luts(thresholds, bits) + self._unbuilt[row]
+
+    def add(self, signals: NDArray, thresholds: NDArray, bits: int) -> None:
+        """Count a family with entries of ``bits`` bits; its thresholds are free from now on."""
+        self.total += bits + self.overhead
+        for signal, threshold in zip(signals, thresholds, strict=True):
+            self.total += self.new[signal, threshold]
+            self.new[signal] -= self._unbuilt[signal]
+            self._unbuilt[signal] = 0.0
+            self.new[signal, threshold] = 0.0

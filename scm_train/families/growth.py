@@ -1,0 +1,200 @@
+"""Families join one at a time: a support of a few bits, and with it all nodes that see no more.
+
+A node on five first-layer bits is some function of them, and the readout adds all such nodes up to
+one table of 32 entries. So a whole *family*, every node on one support, costs what its table costs,
+and joins at once. Its bits are chosen one after the other, each the best of the pool for what is
+left of the targets; its 32 coefficients are fitted to what is left on part of the rows, shrunk, and
+rounded to a few bits. The supervisory inequality decides, as for a node, whether it may join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.families.bits import EXACT, Choice, Rows, addresses, best_bit, cell_sums
+from scm_train.families.costs import Prices
+from scm_train.families.entries import Entries, round_entries
+from scm_train.families.losses import Loss
+from scm_train.families.signals import Pool
+
+__all__ = ["Family", "FamilyGrowth", "FamilySettings", "apply"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FamilySettings:
+    """How families grow.
+
+    ``bits`` per support; ``shrinkage`` is the share of the fitted coefficients that is taken;
+    ``penalty`` (in rows) pulls the coefficients of cells with few rows to 0. Each family sees
+    a ``row_share`` of the rows, and its bits are chosen on ``search_rows`` of them at most.
+    ``signals`` are drawn for each family where there are more. Entries have ``widths`` bits, on no
+    finer grid than ``2**lowest_place``. New thresholds count ``threshold_share`` of their LUTs.
+    """
+
+    bits: int = 5
+    shrinkage: float = 0.3
+    penalty: float = 2.0
+    row_share: float = 0.8
+    search_rows: int = 20_000
+    signals: int = 32
+    widths: range = range(2, 6)
+    lowest_place: int = -16
+    threshold_share: float = 0.5
+    pairs: int = 0
+    r_values: tuple[float, ...] = (0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A support, its entries, and the output that they add to.
+
+    ``signals`` and ``thresholds`` (bits,) are positions in the pool; the first bit is the lowest of
+    the address. ``luts`` is what the family added to the cost; ``r`` the inequality's parameter.
+    """
+
+    signals: NDArray[np.int64]
+    thresholds: NDArray[np.int64]
+    entries: Entries
+    output: int
+    luts: float
+    r: float
+
+
+class FamilyGrowth:
+    """A machine while it grows. ``scores`` (outputs, rows) is what it answers so far."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        reached: NDArray[np.uint8],
+        loss: Loss,
+        scores: Floats,
+        settings: FamilySettings,
+        prices: Prices,
+        rng: np.random.Generator,
+    ):
+        self.pool, self.reached, self.loss = pool, reached, loss
+        self.scores = scores
+        self.settings, self.prices = settings, prices
+        self.families: list[Family] = []
+        self._rng = rng
+        self._cell = np.empty(reached.shape[1], dtype=np.uint8)
+
+    def grow(self, luts: float, most: int | None) -> Iterator[Family]:
+        """Families until the budget is spent, ``most`` have joined, or none can be found."""
+        failures = 0
+        while self.prices.total < luts and (most is None or len(self.families) < most):
+            family = self._next(len(self.families) % self.loss.outputs)
+            if family is None:
+                # Another draw of rows may do better, but not for ever.
+                failures += 1
+                if failures > 3 * self.loss.outputs:
+                    return
+                continue
+            failures = 0
+            self.families.append(family)
+            yield family
+
+    def _next(self, output: int) -> Family | None:
+        slopes, curvatures = self.loss.slopes(self.scores, output)
+        drawn = self._draw_rows()
+        scale = _scale(slopes, curvatures)
+        gradients = np.rint(slopes * scale).astype(np.int64)
+        weights = np.rint(curvatures * scale).astype(np.int64)
+        penalty = self.settings.penalty * float(weights.mean())
+        searched = np.sort(drawn[: self.settings.search_rows])
+        support = self._support(searched, gradients, weights, penalty)
+        if not support:
+            return None
+        signals = np.array([c.signal for c in support])
+        thresholds = np.array([c.threshold for c in support])
+        addresses(self.reached, signals, thresholds, self._cell)
+        cells = 1 << len(support)
+        own = self._cell[drawn]
+        g, w = cell_sums(own, gradients[drawn], cells), cell_sums(own, weights[drawn], cells)
+        r = self._satisfied(g, w, slopes[drawn] * scale, curvatures[drawn] * scale)
+        if r is None:
+            return None
+        wanted = self.settings.shrinkage * g / (w + penalty)
+        entries = round_entries(
+            wanted, w, self.settings.widths, self.prices.overhead, self.settings.lowest_place
+        )
+        if entries is None:
+            return None
+        before = self.prices.total
+        self.prices.add(signals, thresholds, entries.bits)
+        self.scores[output] += entries.values[self._cell]
+        return Family(signals, thresholds, entries, output, self.prices.total - before, r)
+
+    def _draw_rows(self) -> NDArray[np.int64]:
+        rows = len(self._cell)
+        return self._rng.permutation(rows)[: max(1, round(self.settings.row_share * rows))]
+
+    def _support(
+        self, rows: NDArray, gradients: NDArray, weights: NDArray, penalty: float
+    ) -> list[Choice]:
+        """The bits of a support, each the best there is beside those before it."""
+        drawn = self._draw_signals()
+        reached = self.reached[np.ix_(drawn, rows)]
+        part = Rows(reached, gradients[rows], weights[rows])
+        counts, cell = self.pool.counts[drawn], np.zeros(len(rows), dtype=np.uint8)
+        total_g, total_w = float(part.gradients.sum()), float(part.weights.sum())
+        base = total_g * total_g / (total_w + penalty)
+        support: list[Choice] = []
+        paid = self.prices.family
+        for place in range(self.settings.bits):
+            prices = self.settings.threshold_share * self.prices.new[drawn]
+            for bit in support:
+                prices[np.flatnonzero(drawn == bit.signal), bit.threshold] = 0
+            found = best_bit(part, counts, cell, 1 << place, penalty, prices, paid, base)
+            if found is None:
+                break
+            cell |= (reached[found.signal] > found.threshold).astype(np.uint8) << place
+            paid += found.price
+            support.append(
+                Choice(int(drawn[found.signal]), found.threshold, found.gain, found.price)
+            )
+        return support
+
+    def _draw_signals(self) -> NDArray[np.int64]:
+        count = len(self.pool.signals)
+        if count <= self.settings.signals:
+            return np.arange(count)
+        # Of many signals enough that good ones are among them, and families differ.
+        drawn = max(self.settings.signals, int(1.5 * np.sqrt(count)))
+        return np.sort(self._rng.choice(count, drawn, replace=False))
+
+    def _satisfied(self, g: Floats, w: Floats, slopes: Floats, curvatures: Floats) -> float | None:
+        """The smallest ``r`` for which the family satisfies the supervisory inequality.
+
+        ``<e, h>^2 / <h, h>`` of the family's best combination is ``sum g^2 / w``, and it must be at
+        least ``(1 - r) |e|^2``, where ``e`` is the residual (weighted, for other losses than the
+        squared one).
+        """
+        seen = w > 0
+        taken = float(np.sum(g[seen] ** 2 / w[seen]))
+        residual = float(np.sum(slopes**2 / curvatures, where=curvatures > 0))
+        for r in self.settings.r_values:
+            if taken >= (1 - r) * residual:
+                return r
+        return None
+
+
+def apply(families: list[Family], reached: NDArray[np.uint8], scores: Floats) -> None:
+    """Add what families answer to ``scores`` (outputs, rows)."""
+    cell = np.empty(reached.shape[1], dtype=np.uint8)
+    for family in families:
+        addresses(reached, family.signals, family.thresholds, cell)
+        scores[family.output] += family.entries.values[cell]
+
+
+def _scale(slopes: Floats, curvatures: Floats) -> float:
+    """A power of two that makes whole numbers of slopes whose sums are exact."""
+    largest = max(float(np.abs(slopes).max()), float(curvatures.max()), 1e-300)
+    return float(2.0 ** np.floor(np.log2(EXACT / (2 * len(slopes) * largest))))

@@ -1,0 +1,97 @@
+"""What a family is fitted to: gradients and weights of the rows, for each kind of task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Logistic", "Loss", "Softmax", "Squared"]
+
+Floats = NDArray[np.float64]
+
+#: Least curvature of a row, so that a cell of rows that are all certain has a bounded entry.
+LEAST_CURVATURE = 1e-3
+
+
+class Loss(Protocol):
+    """A loss of ``scores`` (outputs, rows)."""
+
+    @property
+    def outputs(self) -> int: ...
+
+    def slopes(self, scores: Floats, output: int) -> tuple[Floats, Floats]:
+        """The negative gradient and the curvature of each row by one output."""
+        ...
+
+    def error(self, scores: Floats) -> float:
+        """What unseen rows are judged by."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Squared:
+    """Half the squared error; ``targets`` and ``rows`` weights as (outputs, rows) and (rows,)."""
+
+    targets: Floats
+    weights: Floats
+
+    @property
+    def outputs(self) -> int:
+        return len(self.targets)
+
+    def slopes(self, scores: Floats, output: int) -> tuple[Floats, Floats]:
+        return self.weights * (self.targets[output] - scores[output]), self.weights
+
+    def error(self, scores: Floats) -> float:
+        return float(np.average(np.mean((self.targets - scores) ** 2, axis=0), weights=self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """Logarithmic loss of two classes; ``second`` (rows,) says whose label is the second."""
+
+    second: NDArray[np.bool_]
+    weights: Floats
+
+    outputs = 1
+
+    def slopes(self, scores: Floats, output: int) -> tuple[Floats, Floats]:
+        share = _logistic(scores[0])
+        curvature = np.maximum(share * (1 - share), LEAST_CURVATURE)
+        return self.weights * (self.second - share), self.weights * curvature
+
+    def error(self, scores: Floats) -> float:
+        signed = np.where(self.second, -scores[0], scores[0])
+        return float(np.average(np.logaddexp(0, signed), weights=self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """Logarithmic loss of several classes; ``labels`` (rows,) are their indices."""
+
+    labels: NDArray[np.integer]
+    outputs: int
+    weights: Floats
+
+    def slopes(self, scores: Floats, output: int) -> tuple[Floats, Floats]:
+        share = softmax(scores)[output]
+        curvature = np.maximum(share * (1 - share), LEAST_CURVATURE)
+        curvature *= self.outputs / (self.outputs - 1)
+        return self.weights * ((self.labels == output) - share), self.weights * curvature
+
+    def error(self, scores: Floats) -> float:
+        shares = softmax(scores)[self.labels, np.arange(len(self.labels))]
+        return float(-np.average(np.log(np.maximum(shares, 1e-300)), weights=self.weights))
+
+
+def _logistic(scores: Floats) -> Floats:
+    return 0.5 * (1 + np.tanh(0.5 * scores))
+
+
+def softmax(scores: Floats) -> Floats:
+    """Probabilities (classes, rows)."""
+    powers = np.exp(scores - scores.max(axis=0))
+    return powers / powers.sum(axis=0)
