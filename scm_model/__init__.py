@@ -7,7 +7,7 @@ Trainer and compiler share this package and nothing else; it imports NumPy and n
 from scm_model.activations import HARDWARE_ACTIVATIONS
 from scm_model.encoder import Encoder
 from scm_model.errors import ModelFileError, ScmError
-from scm_model.layers import HiddenLayers, Layer
+from scm_model.layers import AnyLayer, FamilyLayer, HiddenLayers, Layer
 from scm_model.mechanism import (
     ExternalModel,
     Mechanism,
@@ -17,18 +17,28 @@ from scm_model.mechanism import (
 )
 from scm_model.model import Code, Curve, Evaluation, Model
 from scm_model.reader import model_from_arrays, read_model
-from scm_model.reference import Activity, classes_of, codes, evaluate, normalise
+from scm_model.reference import (
+    Activity,
+    classes_of,
+    codes,
+    evaluate,
+    family_output,
+    hidden_output,
+    normalise,
+)
 from scm_model.storage import Storage, storage, storage_of
 from scm_model.writer import model_to_arrays, write_model
 
 __all__ = [
     "HARDWARE_ACTIVATIONS",
     "Activity",
+    "AnyLayer",
     "Code",
     "Curve",
     "Encoder",
     "Evaluation",
     "ExternalModel",
+    "FamilyLayer",
     "HiddenLayers",
     "Layer",
     "Mechanism",
@@ -42,6 +52,8 @@ __all__ = [
     "classes_of",
     "codes",
     "evaluate",
+    "family_output",
+    "hidden_output",
     "model_from_arrays",
     "model_to_arrays",
     "normalise",

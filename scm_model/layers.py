@@ -18,7 +18,9 @@ from scm_model.activations import HARDWARE_ACTIVATIONS, apply_activation
 from scm_model.encoder import Encoder
 from scm_model.scaling import Floats
 
-__all__ = ["HiddenLayers", "Layer"]
+__all__ = ["AnyLayer", "FamilyLayer", "HiddenLayers", "Layer"]
+
+Integers = NDArray[np.int64]
 
 #: Whole numbers up to here are exact in float32.
 _FLOAT32_EXACT = 2**24
@@ -70,8 +72,53 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
+class FamilyLayer:
+    """All nodes on each of F supports, a support being a few nodes of the layer before.
+
+    On s bits there are ``2**s`` step nodes, one for each combination of them, and each fires in
+    its own alone: whatever else could be a node on these bits is a sum of them. So of a family's
+    nodes one fires, and the family is a table of readouts with the combination as its address.
+    ``supports`` (F, most bits) has the places of the bits in the layer before, that of the lowest
+    address bit first, and -1 behind the last.
+    """
+
+    kind: ClassVar[str] = "families"
+    supports: NDArray[np.int32]
+
+    activation: ClassVar[str] = "step"
+    binary: ClassVar[bool] = True
+    hard: ClassVar[bool] = True
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Nodes (F,) of each family."""
+        bits: Integers = (self.supports >= 0).sum(axis=1)
+        return np.left_shift(1, bits)
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The place (F,) of each family's first node in the layer."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def nodes(self) -> int:
+        return int(self.sizes.sum())
+
+    def firing(self, below: NDArray[Any]) -> Integers:
+        """Which node of each family fires, (n, F), as places in the layer, by bits (n, N)."""
+        set_bits = below > 0
+        found = np.broadcast_to(self.starts, (len(below), len(self.supports))).copy()
+        for place, column in enumerate(self.supports.T):
+            found += np.where(column >= 0, set_bits[:, column], 0) << place
+        return found
+
+
+AnyLayer = Layer | FamilyLayer
+
+
+@dataclass(frozen=True, eq=False)
 class HiddenLayers:
-    """The layers of a machine and the encoder in front of them."""
+    """The layers of nodes of a machine and the encoder in front of them; families come behind."""
 
     encoder: Encoder
     layers: tuple[Layer, ...]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scm_model import reference
 from scm_model.encoder import Encoder
-from scm_model.layers import HiddenLayers, Layer
+from scm_model.layers import AnyLayer, FamilyLayer, HiddenLayers, Layer
 from scm_model.mechanism import ExternalModel, Mechanism, NoMechanism
 from scm_model.scaling import Floats, from_unit
 
@@ -74,7 +74,7 @@ class Model:
     task: str
     algorithm: str
     encoder: Encoder
-    layers: tuple[Layer, ...]
+    layers: tuple[AnyLayer, ...]
     readout: Floats
     linear: Floats
     intercept: Floats
@@ -107,6 +107,11 @@ class Model:
         return self.task == "classification"
 
     @property
+    def decides_by_sign(self) -> bool:
+        """Whether two classes share one output, which is positive for the second."""
+        return self.is_classifier and self.outputs == 1
+
+    @property
     def input_bits(self) -> int | None:
         return self.encoder.input_bits
 
@@ -135,7 +140,15 @@ class Model:
 
     @cached_property
     def hidden(self) -> HiddenLayers:
-        return HiddenLayers(self.encoder, self.layers)
+        """The layers of nodes."""
+        nodes = tuple(layer for layer in self.layers if isinstance(layer, Layer))
+        return HiddenLayers(self.encoder, nodes)
+
+    @property
+    def families(self) -> FamilyLayer | None:
+        """The layer of families behind the others, where there is one."""
+        last = self.layers[-1] if self.layers else None
+        return last if isinstance(last, FamilyLayer) else None
 
     @property
     def hardware_reasons(self) -> list[str]:
@@ -157,11 +170,12 @@ class Model:
         return reference.normalise(self, X)
 
     def hidden_layers(self, X: ArrayLike) -> list[Floats]:
-        """``[H_1, ..., H_M]`` of raw inputs, each (n, N_k) in float64."""
+        """``[H_1, ..., H_M]`` of raw inputs, each (n, N_k) in float64, but for families."""
         return reference.hidden_layers(self, X)
 
     def decision(self, X: ArrayLike, mechanism_values: ArrayLike | None = None) -> Floats:
-        """``y_norm`` (n, m): outputs in normalised units, for a classifier one per class.
+        """``y_norm`` (n, m): outputs in normalised units, for a classifier one per class (or
+        one for two classes, which are told apart by its sign).
 
         ``mechanism_values`` is P0 of each row in target units, for an external mechanism only.
         """

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scm_model.archive import read_archive
 from scm_model.encoder import Encoder, most_bits
 from scm_model.errors import ModelFileError
-from scm_model.layers import Layer
+from scm_model.layers import AnyLayer, FamilyLayer, Layer
 from scm_model.mechanism import (
     ExternalModel,
     Mechanism,
@@ -30,6 +30,8 @@ from scm_model.schema import (
     ENCODERS,
     HISTORY,
     MAX_EVALUATION_ROWS,
+    MAX_FAMILY_BITS,
+    MAX_FAMILY_NODES,
     MAX_GRID_STEPS,
     MAX_TABLE_INPUTS,
     MECHANISMS,
@@ -40,7 +42,9 @@ from scm_model.schema import (
     Entry,
     Meta,
     evaluation_entries,
+    family_entries,
     layer_entries,
+    layer_kind,
     layer_meta,
 )
 
@@ -130,17 +134,55 @@ def _read_encoder(arrays: Arrays, meta: Meta, d: int, input_bits: int | None) ->
     return Encoder(kind, input_bits, counts, thresholds, about.get("thresholds"), d)
 
 
-def _read_layers(arrays: Arrays, meta: Meta, encoder: Encoder) -> tuple[Layer, ...]:
-    layers: list[Layer] = []
+def _read_layers(arrays: Arrays, meta: Meta, encoder: Encoder) -> tuple[AnyLayer, ...]:
+    layers: list[AnyLayer] = []
     inputs, groups = encoder.width, encoder.n_features
     for number, item in enumerate(meta.layers, start=1):
-        layer = _read_layer(arrays, number, item, inputs, groups)
+        layer: AnyLayer
+        if layer_kind(number, item, meta.version) == "families":
+            layer = _read_families(arrays, number, layers)
+            if number < len(meta.layers):
+                raise ModelFileError(f"layer {number} must be the last, as it is of families")
+        else:
+            layer = _read_layer(arrays, number, item, inputs, groups)
         layers.append(layer)
         inputs = groups = layer.nodes
     return tuple(layers)
 
 
-def _read_layer(arrays: Arrays, number: int, item: Any, inputs: int, groups: int) -> Layer:
+def _read_families(arrays: Arrays, number: int, before: list[AnyLayer]) -> FamilyLayer:
+    if not before or not before[-1].hard:
+        raise ModelFileError(
+            f"layer {number} of families must follow a layer of sign or step nodes"
+        )
+    entries = family_entries(number)
+    supports = arrays.part(entries)["supports"]
+    name = entries[0].name
+    if not len(supports) or not 1 <= supports.shape[1] <= MAX_FAMILY_BITS:
+        raise ModelFileError(
+            f"entry {name!r} must have families of 1 to {MAX_FAMILY_BITS} bits, "
+            f"not shape {supports.shape}"
+        )
+    nodes = before[-1].nodes
+    if supports.min() < -1 or supports.max() >= nodes:
+        raise ModelFileError(f"entry {name!r} must be -1 or places of {nodes} nodes")
+    absent = supports < 0
+    if absent[:, 0].any() or (absent[:, :-1] & ~absent[:, 1:]).any():
+        raise ModelFileError(f"entry {name!r} must have -1 behind the bits of a family alone")
+    ordered = np.sort(np.where(absent, -1 - np.arange(supports.shape[1]), supports), axis=1)
+    if (np.diff(ordered, axis=1) == 0).any():
+        raise ModelFileError(f"entry {name!r} must have distinct bits in each family")
+    layer = FamilyLayer(supports)
+    if layer.nodes > MAX_FAMILY_NODES:
+        raise ModelFileError(
+            f"layer {number} must have at most {MAX_FAMILY_NODES} nodes, not {layer.nodes}"
+        )
+    return layer
+
+
+def _read_layer(
+    arrays: Arrays, number: int, item: dict[str, Any], inputs: int, groups: int
+) -> Layer:
     about = layer_meta(number, item, inputs)
     entries = layer_entries(number, binary=about.binary)
     part = arrays.part(entries, n=about.nodes, a=inputs, groups=groups)
@@ -207,9 +249,10 @@ def _read_evaluation(arrays: Arrays, meta: Meta, ranges: dict[str, Floats]) -> E
     part = arrays.part(entries)
     _check_near("eval_inputs", part["inputs"], ranges["input_min"], ranges["input_max"])
     if classifier:
-        m = arrays.lengths["m"]
-        if ((part["targets"] < 0) | (part["targets"] >= m)).any():
-            raise ModelFileError(f"entry 'eval_targets' must be class indices below {m}")
+        # Two classes may have one output.
+        count = max(arrays.lengths["m"], 2)
+        if ((part["targets"] < 0) | (part["targets"] >= count)).any():
+            raise ModelFileError(f"entry 'eval_targets' must be class indices below {count}")
     for name in ("targets", "mechanism")[classifier:]:
         if name in part:
             _check_near(f"eval_{name}", part[name], ranges["target_min"], ranges["target_max"])

@@ -28,8 +28,10 @@ __all__ = [
     "codes",
     "decision",
     "evaluate",
+    "family_output",
     "held_codes",
     "hidden_layers",
+    "hidden_output",
     "mechanism_values",
     "normalise",
     "rows_of",
@@ -47,13 +49,29 @@ class Activity:
     """What a model sees and does on some rows.
 
     ``x`` are the inputs of linear part and mechanism, ``hidden`` the outputs of all nodes, layer
-    after layer; ``mechanism`` and ``output`` are in normalised units.
+    after layer, without those of families: of these ``firing`` (n, F) has which one fires, as rows
+    of the readout. ``mechanism`` and ``output`` are in normalised units.
     """
 
     x: Floats
     hidden: Floats
+    firing: NDArray[np.int64]
     mechanism: Floats
     output: Floats
+
+
+def hidden_output(activity: Activity, readout: NDArray[Any]) -> NDArray[Any]:
+    """What all nodes add to the outputs (n, m) with this readout (N, m)."""
+    nodes = activity.hidden @ readout[: activity.hidden.shape[1]]
+    return nodes + family_output(activity.firing, readout)
+
+
+def family_output(firing: NDArray[np.int64], readout: NDArray[Any]) -> NDArray[Any]:
+    """The sum of the readouts (N, m) of the nodes that fire (n, F), one family after the other."""
+    total = np.zeros((len(firing), readout.shape[1]), dtype=readout.dtype)
+    for family in firing.T:
+        total += readout[family]
+    return total
 
 
 def normalise(model: Model, X: ArrayLike) -> Floats:
@@ -78,7 +96,7 @@ def held_codes(model: Model, code: NDArray[Integer]) -> NDArray[Integer]:
 def hidden_layers(model: Model, X: ArrayLike) -> list[Floats]:
     """``[H_1, ..., H_M]`` of raw inputs, each (n, N_k) in float64."""
     X = rows_of(model, X)
-    hidden = [np.empty((len(X), nodes)) for nodes in model.nodes]
+    hidden = [np.empty((len(X), layer.nodes)) for layer in model.hidden.layers]
     for rows in _chunks(model, len(X)):
         _, first = _seen(model, X[rows], model.hidden.dtype)
         for whole, part in zip(hidden, model.hidden.after(first), strict=True):
@@ -113,13 +131,16 @@ def evaluate(model: Model, X: ArrayLike, mechanism: ArrayLike | None = None) -> 
     return Activity(
         np.concatenate([chunk.x for chunk in chunks]),
         np.concatenate([_side_by_side(chunk.hidden, len(chunk.x)) for chunk in chunks]),
+        np.concatenate([chunk.firing for chunk in chunks]),
         np.concatenate([chunk.mechanism for chunk in chunks]),
         np.concatenate([chunk.output for chunk in chunks]),
     )
 
 
 def classes_of(output: NDArray[Any]) -> NDArray[np.int64]:
-    """The winning class of every row, ties to the lower."""
+    """The winning class of every row, ties to the lower; of one output, 1 where it is positive."""
+    if np.shape(output)[1] == 1:
+        return (np.asarray(output)[:, 0] > 0).astype(np.int64)
     return np.asarray(output).argmax(axis=1).astype(np.int64)
 
 
@@ -129,6 +150,7 @@ class _Chunk:
 
     x: Floats
     hidden: list[Floats]
+    firing: NDArray[np.int64]
     mechanism: Floats
     output: Floats
 
@@ -153,7 +175,11 @@ def _evaluate_chunk(model: Model, X: NDArray[Any], given: Floats | None) -> _Chu
     for h in hidden:
         y_norm += h @ model.readout[start : start + h.shape[1]]
         start += h.shape[1]
-    return _Chunk(x, hidden, p0, y_norm)
+    firing = np.empty((len(x), 0), np.int64)
+    if model.families is not None:
+        firing = start + model.families.firing(hidden[-1])
+        y_norm += family_output(firing, model.readout)
+    return _Chunk(x, hidden, firing, p0, y_norm)
 
 
 def _seen(model: Model, X: NDArray[Any], dtype: DTypeLike) -> tuple[Floats, NDArray[Any]]:
@@ -210,7 +236,9 @@ def rows_of(model: Model, X: ArrayLike) -> NDArray[Any]:
 
 
 def _chunks(model: Model, n: int) -> Iterator[slice]:
-    widest = max(model.encoder.width, len(model.features), model.outputs, *model.nodes, 1)
+    sizes = [layer.nodes for layer in model.hidden.layers]
+    families = 0 if model.families is None else len(model.families.supports)
+    widest = max(model.encoder.width, len(model.features), model.outputs, *sizes, families, 1)
     size = max(1, CHUNK_NUMBERS // widest)
     # No rows are one chunk of none, so that what is put together has its shape.
     return (slice(start, start + size) for start in range(0, max(n, 1), size))

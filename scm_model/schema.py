@@ -22,7 +22,8 @@ from scm_model.errors import ModelFileError
 Array = NDArray[Any]
 
 FORMAT = "scm-model"
-VERSION = 1
+#: The newest version; what an earlier one can say is written as such.
+VERSION = 2
 MAX_META_BYTES = 4 << 20
 MAX_EVALUATION_ROWS = 20_000
 MAX_LAYERS = 256
@@ -30,11 +31,15 @@ MAX_FEATURES = 1 << 16
 # Eight packed weights to a byte, and long runs of them deflate to nothing: a small file may hold
 # more than memory does.
 MAX_LAYER_WEIGHTS = 1 << 27
+#: One LUT6 has that many inputs; a larger family is a memory.
+MAX_FAMILY_BITS = 12
+MAX_FAMILY_NODES = 1 << 22
 MAX_GRID_STEPS = 10
 MAX_TABLE_INPUTS = 3
 
 TASKS = ("regression", "classification")
 WEIGHT_KINDS = ("binary", "real")
+LAYER_KINDS = ("nodes", "families")
 #: Keys of ``meta`` that are notes for people; the model has them as ``info``.
 INFO_KEYS = ("name", "seed", "settings", "scores", "timing", "data")
 
@@ -120,6 +125,11 @@ def layer_entries(number: int, *, binary: bool) -> tuple[Entry, ...]:
         Entry(f"{prefix}lambda", np.float64, ("n",), "lambdas"),
         Entry(f"{prefix}bias", np.float64, ("n",), "biases"),
     )
+
+
+def family_entries(number: int) -> tuple[Entry, ...]:
+    """Of a layer of families."""
+    return (Entry(f"layer{number}_supports", np.int32, ("families", "bits"), "supports"),)
 
 
 def evaluation_entries(*, classifier: bool, external: bool) -> tuple[Entry, ...]:
@@ -270,6 +280,10 @@ class Meta:
             )
 
     @property
+    def version(self) -> int:
+        return int(self.json["version"])
+
+    @property
     def task(self) -> str:
         return _choice(self.json.get("task"), "meta 'task'", TASKS)
 
@@ -307,14 +321,15 @@ class Meta:
         return tuple(value)
 
     def classes(self, outputs: int) -> tuple[Any, ...] | None:
-        """The labels of a classifier, one per output."""
+        """The labels of a classifier: one per output, or two for a single one."""
         if self.task != "classification":
             return None
         value = self.json.get("classes")
-        good = isinstance(value, list) and len(value) == outputs and outputs >= 2
+        wanted = 2 if outputs == 1 and self.version >= 2 else outputs
+        good = isinstance(value, list) and len(value) == wanted and wanted >= 2
         if not good or any(not isinstance(c, str | int | float | bool) for c in value or ()):
             raise ModelFileError(
-                f"meta 'classes' must be a list of {outputs} labels, at least 2, not {value!r}"
+                f"meta 'classes' must be a list of {wanted} labels, at least 2, not {value!r}"
             )
         # True, 1 and 1.0 are equal in Python, and yet three labels.
         if twice := _twice([(type(c), c) for c in value or ()]):
@@ -360,10 +375,17 @@ class LayerMeta:
     activation: str
 
 
-def layer_meta(number: int, item: Any, inputs: int) -> LayerMeta:
-    """Check what ``meta`` says of a layer of so many inputs."""
+def layer_kind(number: int, item: Any, version: int) -> str:
+    """Whether a layer is of nodes or of families; version 1 knows the first alone."""
     if not isinstance(item, dict):
         raise ModelFileError(f"layer {number} in meta must be an object, not {item!r}")
+    if version < 2:
+        return "nodes"
+    return _choice(item.get("kind", "nodes"), f"layer {number} 'kind'", LAYER_KINDS)
+
+
+def layer_meta(number: int, item: dict[str, Any], inputs: int) -> LayerMeta:
+    """Check what ``meta`` says of a layer of nodes with so many inputs."""
     nodes = item.get("nodes")
     if type(nodes) is not int or nodes < 1:
         raise ModelFileError(f"layer {number} must have at least 1 node, not {nodes!r}")

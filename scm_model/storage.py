@@ -80,16 +80,18 @@ def storage(
 
 def storage_of(model: Model) -> Storage:
     """Account for a model's own layers, of whose signs the masks keep some."""
+    # Of a family all signs are there that can be, so that none of them has to be kept.
+    kept = model.hidden.layers
     present, columns = 0, np.bincount(model.encoder.groups, minlength=len(model.features))
-    for layer in model.layers:
+    for layer in kept:
         mask = True if layer.mask is None else layer.mask
         present += int(np.broadcast_to(mask * columns, (layer.nodes, len(columns))).sum())
         columns = np.ones(layer.nodes, dtype=np.int64)
     return storage(
-        model.nodes,
+        [layer.nodes for layer in kept],
         len(model.features),
         model.encoder.width,
-        keep_lambda=not all(layer.hard for layer in model.layers),
+        keep_lambda=not all(layer.hard for layer in kept),
         present=present,
     )
 

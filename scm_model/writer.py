@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model.archive import read_archive, write_archive
-from scm_model.layers import Layer
+from scm_model.layers import AnyLayer, FamilyLayer
 from scm_model.model import Model
 from scm_model.reader import model_from_arrays
 from scm_model.schema import (
@@ -23,6 +23,7 @@ from scm_model.schema import (
     VERSION,
     arrays_of,
     evaluation_entries,
+    family_entries,
     layer_entries,
     meta_to_bytes,
 )
@@ -46,7 +47,10 @@ def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
     entries = {"meta": meta_to_bytes(_meta(model)), **arrays_of(model, (*RANGES, *OUTPUT))}
     entries |= arrays_of(model.encoder, ENCODERS[model.encoder.kind])
     for number, layer in enumerate(model.layers, start=1):
-        entries |= arrays_of(layer, layer_entries(number, binary=layer.binary))
+        if isinstance(layer, FamilyLayer):
+            entries |= arrays_of(layer, family_entries(number))
+        else:
+            entries |= arrays_of(layer, layer_entries(number, binary=layer.binary))
     entries |= arrays_of(model.mechanism, MECHANISMS[model.mechanism.kind])
     if model.evaluation is not None:
         external = model.evaluation.mechanism is not None
@@ -67,7 +71,7 @@ def _meta(model: Model) -> dict[str, Any]:
         mechanism["worst_error"] = model.mechanism.worst_error
     meta = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": _version(model),
         "task": model.task,
         "algorithm": model.algorithm,
         "input_bits": model.input_bits,
@@ -83,7 +87,15 @@ def _meta(model: Model) -> dict[str, Any]:
     return meta | {key: model.info[key] for key in INFO_KEYS if model.info.get(key) is not None}
 
 
-def _layer_meta(layer: Layer) -> dict[str, Any]:
+def _version(model: Model) -> int:
+    """The oldest version that can say it, for readers that know no newer one."""
+    families = any(isinstance(layer, FamilyLayer) for layer in model.layers)
+    return VERSION if families or model.decides_by_sign else 1
+
+
+def _layer_meta(layer: AnyLayer) -> dict[str, Any]:
+    if isinstance(layer, FamilyLayer):
+        return {"kind": layer.kind, "families": len(layer.supports), "nodes": layer.nodes}
     return {
         "nodes": layer.nodes,
         "activation": layer.activation,

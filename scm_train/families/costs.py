@@ -45,7 +45,9 @@ class Prices:
         self.total = fixed
         self.overhead, self.family = ADDING_LUTS, FAMILY_LUTS
         # A sum of two features is built once, for all thresholds on it.
-        self._unbuilt = np.array([input_bits + 1.0 if len(s.features) > 1 else 0.0 for s in pool.signals])
+        self._unbuilt = np.array(
+            [input_bits + 1.0 if len(s.features) > 1 else 0.0 for s in pool.signals]
+        )
         self.new = np.zeros((len(pool.signals), int(pool.counts.max(initial=0))))
         for row, (signal, thresholds) in enumerate(zip(pool.signals, pool.thresholds, strict=True)):
             bits = input_bits + (len(signal.features) > 1)

@@ -46,7 +46,9 @@ class Squared:
         return self.weights * (self.targets[output] - scores[output]), self.weights
 
     def error(self, scores: Floats) -> float:
-        return float(np.average(np.mean((self.targets - scores) ** 2, axis=0), weights=self.weights))
+        return float(
+            np.average(np.mean((self.targets - scores) ** 2, axis=0), weights=self.weights)
+        )
 
 
 @dataclass(frozen=True, eq=False)
