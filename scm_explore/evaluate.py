@@ -133,6 +133,7 @@ def named(machine: Model, feature_names: tuple[str, ...], targets: tuple[str, ..
 def _trained(task: Task, point: Point) -> Model:
     kind = estimators.SCMClassifier if task.classifier else estimators.SCMRegressor
     learner = kind(
+        growth="nodes",
         max_nodes=list(point.nodes),
         layers=len(point.nodes),
         activation=point.activation,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scm_train._parameters import DEFAULT_NODES
 from scm_train.estimators import SCMRegressor
 
 FEWEST_NODES = 4
@@ -89,13 +90,13 @@ class Space:
         return tuple(dict.fromkeys([*steps, self.max_nodes]))
 
     def default(self) -> Point:
-        """What `fit` and `build` do by default."""
+        """What `fit --growth nodes` and `build` do by default."""
         own = SCMRegressor().get_params(deep=False)
         return Point(
             encoder=own["encoder"],
             # What "auto" is for codes, and for nodes that fire or not.
             input_bits=12,
-            nodes=(min(own["max_nodes"], self.max_nodes),),
+            nodes=(min(DEFAULT_NODES, self.max_nodes),),
             activation=own["activation"],
             inputs_per_node=own["inputs_per_node"],
             bias_range=own["bias_range"],

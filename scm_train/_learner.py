@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,16 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scm_model import Model
+from scm_model import Model, classes_of
 from scm_model.columns import column_names, has_default_names, in_memory, in_order
 from scm_train import model_file
-from scm_train._parameters import LAMBDAS, R_VALUES
-from scm_train._training import Task, train_machine
+from scm_train._parameters import DEFAULT_NODES, LAMBDAS, R_VALUES, growth_of
+from scm_train._training import Task, train_by_families, train_machine
 from scm_train.algorithms import ALGORITHMS
 from scm_train.clipping import clipped_columns, clipping_lines
 from scm_train.distributed import as_array, is_distributed, train_distributed
 from scm_train.draw import BiasRange, InputsPerNode, SignPattern
-from scm_train.errors import ClippedWarning, DataError, ModelFileError
+from scm_train.errors import ClippedWarning, DataError, ModelFileError, ParameterError
+from scm_train.families.losses import probabilities
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
 
@@ -58,8 +60,19 @@ class Learner(BaseEstimator):
 
     Parameters
     ----------
-    max_nodes : int, None or one per layer
-        Most nodes of a layer, L_max; None for no limit.
+    luts : float or None
+        Budget of LUTs for a machine that grows by families; None: 3000.
+    growth : "auto", "families" or "nodes"
+        Whether all nodes on a few bits join at once, as a table (of SCM alone; see
+        :mod:`scm_train.families`), or one node after the other, as in the paper. ``"auto"`` is by
+        families, unless one of the parameters below down to ``search_rows`` is given that concerns
+        single nodes: all but ``input_bits``, ``mechanism`` and ``validation_fraction``, and beside
+        ``luts`` but ``max_nodes``, which is the most families then.
+    members : 1, 2, 4, 8 or 16
+        Machines of families that are averaged; they share the budget.
+    max_nodes : "auto", int, None or one per layer
+        Most nodes of a layer, L_max; None for no limit. ``"auto"``: 60, or as many families as the
+        budget allows.
     layers : int or None
         Most hidden layers, 1 for learners that are not deep. None: as many as the longest list of
         values per layer has, or 1.
@@ -133,7 +146,10 @@ class Learner(BaseEstimator):
     def __init__(
         self,
         *,
-        max_nodes: int | Sequence[int | None] | None = 60,
+        luts: float | None = None,
+        growth: str = "auto",
+        members: int = 1,
+        max_nodes: int | str | Sequence[int | None] | None = "auto",
         layers: int | None = None,
         activation: str | Sequence[str] = "sign",
         candidates: int | Sequence[int] = 100,
@@ -159,6 +175,9 @@ class Learner(BaseEstimator):
         random_state: int | np.random.RandomState | None = None,
         verbose: bool | int = False,
     ):
+        self.luts = luts
+        self.growth = growth
+        self.members = members
         self.max_nodes = max_nodes
         self.layers = layers
         self.activation = activation
@@ -223,14 +242,21 @@ class Learner(BaseEstimator):
             del self.feature_names_in_
 
     def _fit(self, task: Task, eval_set: tuple[NDArray, NDArray] | None) -> Self:
-        self.machine_, self.history_ = train_machine(
-            ALGORITHMS[self._algorithm],
-            self.get_params(deep=False),
-            task,
-            eval_set,
-            check_random_state(self.random_state),
-        )
+        parameters, train = self.get_params(deep=False), train_machine
+        if self._growth() == "families":
+            train = train_by_families
+        elif parameters["max_nodes"] == "auto":
+            parameters["max_nodes"] = DEFAULT_NODES
+        algorithm, random = ALGORITHMS[self._algorithm], check_random_state(self.random_state)
+        self.machine_, self.history_ = train(algorithm, parameters, task, eval_set, random)
         return self
+
+    def _growth(self, *, distributed: bool = False) -> str:
+        parameters = self.get_params(deep=False)
+        wanted = parameters["luts"] is not None or parameters["members"] > 1
+        if distributed and parameters["growth"] == "auto" and not wanted:
+            return "nodes"
+        return growth_of(ALGORITHMS[self._algorithm], parameters, _defaults(), self._task)
 
     def _fit_distributed(self, X: Any, y: Any, eval_set: object) -> Self:
         """Train on Dask arrays or frames, whose rows stay on the workers of their cluster."""
@@ -243,9 +269,17 @@ class Learner(BaseEstimator):
         X, y = as_array(X), as_array(y)
         self._keep_names(names)
         self.n_features_in_ = X.shape[1]
+        parameters = self.get_params(deep=False)
+        if self._growth(distributed=True) == "families":
+            raise ParameterError(
+                "growth must be 'nodes' for rows on a cluster, not 'families'; "
+                "leave luts and members out, or take the rows into memory"
+            )
+        if parameters["max_nodes"] == "auto":
+            parameters["max_nodes"] = DEFAULT_NODES
         self.machine_, self.history_ = train_distributed(
             ALGORITHMS[self._algorithm],
-            self.get_params(deep=False),
+            parameters,
             X,
             y,
             eval_set,
@@ -375,11 +409,25 @@ class Classifier(ClassifierMixin, Learner):
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Outputs (n, classes); for two classes the second less the first, (n,)."""
         outputs = self._decision(X)
+        if outputs.shape[1] == 1:
+            return outputs[:, 0]
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities (n, classes).
+
+        Families are fitted to logarithmic loss, and their outputs are log-odds. Single nodes are
+        fitted to indicators, and their outputs, held within 0 and 1, are taken for shares.
+        """
+        outputs = self._decision(X)
+        if self.machine_.families is not None:
+            return probabilities(outputs.T).T
+        shares = np.clip(outputs, 1e-6, 1.0)
+        return shares / shares.sum(axis=1, keepdims=True)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Labels (n,)."""
-        winners = self._decision(X).argmax(axis=1)
+        winners = classes_of(self._decision(X))
         return self.classes_[winners]
 
     def _evaluation(
@@ -398,6 +446,11 @@ class Classifier(ClassifierMixin, Learner):
     def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)
         self.classes_ = machine.labels
+
+
+def _defaults() -> dict[str, Any]:
+    """The parameters of an estimator that is given none."""
+    return {k: p.default for k, p in signature(Learner).parameters.items()}
 
 
 def _indicators(indices: NDArray, count: int) -> NDArray[np.float64]:

@@ -17,11 +17,15 @@ from scm_train.search import SearchSettings
 from scm_train.settings import Settings
 
 __all__ = [
+    "DEFAULT_LUTS",
+    "DEFAULT_NODES",
     "LAMBDAS",
+    "NODE_PARAMETERS",
     "R_VALUES",
     "asked_layers",
     "check_draws",
     "draw_of",
+    "growth_of",
     "input_bits_of",
     "settings_of",
 ]
@@ -105,6 +109,89 @@ def check_draws(settings: Settings, inputs: int) -> None:
         # The next layer has as many inputs as this one has nodes, of which there may be fewer than
         # its limit.
         inputs = min(settings.grown(number) or MOST_NODES, MOST_NODES)
+
+
+#: What concerns machines that grow by single nodes alone.
+NODE_PARAMETERS = (
+    "max_nodes",
+    "layers",
+    "activation",
+    "candidates",
+    "lambdas",
+    "r_values",
+    "criterion",
+    "tolerance",
+    "weights",
+    "encoder",
+    "inputs_per_node",
+    "sign_pattern",
+    "bias_range",
+    "stop_step",
+    "stop_tolerance",
+    "removal_tolerance",
+    "alpha",
+    "ridge",
+    "removal",
+    "search_rows",
+)
+#: The budget of a machine of families that is given none, and the nodes of one of single nodes.
+DEFAULT_LUTS = 3000
+DEFAULT_NODES = 60
+#: A machine can't be smaller than what surrounds its nodes.
+FEWEST_LUTS = 50
+MEMBERS = (1, 2, 4, 8, 16)
+
+
+def growth_of(
+    algorithm: Algorithm, parameters: dict[str, Any], defaults: dict[str, Any], task: str
+) -> str:
+    """``"families"`` or ``"nodes"``: how the machine grows.
+
+    ``"auto"`` is by families, unless anything is asked for that concerns growth by nodes. The
+    number of nodes alone may go with a budget: it is that of families then.
+    """
+    growth, luts, members = parameters["growth"], parameters["luts"], parameters["members"]
+    if growth not in ("auto", "families", "nodes"):
+        raise ParameterError(f"growth must be 'auto', 'families' or 'nodes', not {growth!r}")
+    if luts is not None:
+        _number("luts", luts, least=FEWEST_LUTS, otherwise=" or None")
+    if members not in MEMBERS or isinstance(members, bool):
+        raise ParameterError(f"members must be one of {MEMBERS}, not {members!r}")
+    by_families = luts is not None or members > 1
+    for_nodes = [name for name in NODE_PARAMETERS if not _same(parameters[name], defaults[name])]
+    if by_families and "max_nodes" in for_nodes:
+        for_nodes.remove("max_nodes")
+    reason = _no_families(algorithm, parameters, task)
+    if growth == "families" or by_families:
+        wanted = "families" if growth == "families" else "luts" if luts is not None else "members"
+        if growth == "nodes":
+            raise ParameterError(f"{wanted} must be left out for growth='nodes'")
+        if for_nodes and growth != "families":
+            raise ParameterError(
+                f"{wanted} must be left out beside {for_nodes[0]}, which is for growth by nodes; "
+                "leave one of them out"
+            )
+        if reason:
+            raise ParameterError(f"growth must be 'nodes' for {reason}, not 'families'")
+        return "families"
+    return "nodes" if growth == "nodes" or for_nodes or reason else "families"
+
+
+def _no_families(algorithm: Algorithm, parameters: dict[str, Any], task: str) -> str:
+    """What keeps a machine from growing by families; nothing if it may."""
+    if algorithm.name != "SCM":
+        return algorithm.name
+    if parameters["input_bits"] is None:
+        return "inputs that are not quantised (input_bits=None)"
+    if task == "classification" and parameters["mechanism"] is not None:
+        return "a classifier with a mechanism"
+    return ""
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return isinstance(default, (list, tuple)) and list(value) == list(default)
+    return type(value) is type(default) and value == default
 
 
 def draw_of(algorithm: Algorithm, parameters: dict[str, Any]) -> CandidateDraw:

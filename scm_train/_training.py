@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,19 +12,21 @@ from numpy.typing import NDArray
 
 from scm_model import Encoder, Model
 from scm_model.scaling import to_unit
-from scm_train._parameters import check_draws, draw_of, input_bits_of, settings_of
+from scm_train._parameters import DEFAULT_LUTS, check_draws, draw_of, input_bits_of, settings_of
 from scm_train._rest import RestOfRows
 from scm_train.algorithms import Algorithm
 from scm_train.chunks import chunk_map, row_chunks
 from scm_train.encoders import fit_encoder
 from scm_train.engine import Fitted, Part, train
 from scm_train.errors import DataError, ParameterError
+from scm_train.families.machine import Problem, Size
+from scm_train.families.train import FamilyRun, problem_of, train_families
 from scm_train.history import History
 from scm_train.inputs import CHUNK, Rows
 from scm_train.mechanisms import Mechanism, as_mechanism
 from scm_train.progress import progress_bar
 
-__all__ = ["Task", "train_machine"]
+__all__ = ["Task", "train_by_families", "train_machine"]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +49,7 @@ class Task:
     feature_names: tuple[str, ...]
     target_names: tuple[str, ...]
     classes: tuple[Any, ...] | None = None
+    weights: Floats | None = None
 
     def __post_init__(self) -> None:
         _check_span("inputs", self.x.min(axis=0), self.x.max(axis=0), self.feature_names)
@@ -123,6 +128,61 @@ def train_machine(
     info = _info(parameters, seed, fitted, history)
     machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
     return machine, history
+
+
+def train_by_families(
+    algorithm: Algorithm,
+    parameters: dict[str, Any],
+    task: Task,
+    eval_set: tuple[NDArray, NDArray] | None,
+    random: np.random.RandomState,
+) -> tuple[Model, History]:
+    """Train a machine of families on a task; ``eval_set`` chooses its size instead of own rows."""
+    seed = int(random.randint(np.iinfo(np.int32).max))
+    low, high = _range(task.x)
+    bits = input_bits_of(parameters | {"activation": "sign", "encoder": "none"})
+    encoder = Encoder("none", bits, (), (), None, task.x.shape[1])
+    mechanism = as_mechanism(parameters["mechanism"]).bind(
+        task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
+    )
+    classes = len(task.classes) if task.classes is not None else 0
+
+    def problem(x: NDArray, y: NDArray, weights: Floats | None) -> Problem:
+        targets = y if classes else _targets(Rows(x, low, high, encoder), y, task, mechanism)
+        codes = encoder.codes(to_unit(x, low, high))
+        return problem_of(codes, targets, weights, classes, encoder)
+
+    history = History()
+    fitted = train_families(
+        problem(task.x, task.y, task.weights),
+        None if eval_set is None else problem(*eval_set, None),
+        FamilyRun(_size(parameters), parameters["members"], seed, linear=algorithm.linear),
+        history,
+    )
+    info = _info(parameters, seed, fitted, history)
+    if classes == 2:
+        task = replace(
+            task,
+            target_names=task.target_names[1:],
+            target_min=task.target_min[1:],
+            target_max=task.target_max[1:],
+        )
+    machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
+    return machine, history
+
+
+def _size(parameters: dict[str, Any]) -> Size:
+    luts = DEFAULT_LUTS if parameters["luts"] is None else parameters["luts"]
+    most = parameters["max_nodes"]
+    if isinstance(most, Sequence) and len(most) == 1:
+        (most,) = most
+    if most == "auto" or most is None:
+        return Size(float(luts))
+    if not isinstance(most, Integral) or most < 1:
+        raise ParameterError(
+            f"max_nodes must be one positive whole number beside luts, not {most!r}"
+        )
+    return Size(float(luts), int(most))
 
 
 def _range(x: NDArray) -> tuple[Floats, Floats]:

@@ -140,6 +140,14 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
         help="start from the paper's settings (sigmoid nodes on plain inputs)",
     )
     add(
+        "--luts",
+        type=float,
+        help="grow by families, all nodes on a few bits at a time, up to so many LUTs (3000, where "
+        "nothing is asked for that concerns growth by single nodes)",
+    )
+    add("--growth", type=one_of("auto", "families", "nodes"), help="auto, families or nodes")
+    add("--members", type=whole, help="machines of families that are averaged: 1, 2, 4, 8 or 16")
+    add(
         "--layers",
         type=whole,
         help="most hidden layers (as many as the longest list below has, or 1)",
@@ -147,7 +155,7 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add(
         "--max-nodes",
         type=per_layer(number_or(int, none=None, inf=None)),
-        help="most nodes per layer: 60, 28,8 or none",
+        help="most nodes per layer: 60, 28,8 or none; beside --luts the most families",
     )
     add("--activation", type=per_layer(str), help="sign, step, sigmoid, brelu, tanh; or sign,step")
     add("--candidates", type=per_layer(whole), help="candidates per draw, T_max; or one per layer")

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Values (cells,), all of them ``2**place`` times whole numbers that differ by ``bits`` bits."""
+    """Values (cells,): ``2**place`` times whole numbers that differ by less than ``2**bits``."""
 
     values: Floats
     bits: int

@@ -49,6 +49,15 @@ class FamilySettings:
     pairs: int = 0
     r_values: tuple[float, ...] = (0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
+    @classmethod
+    def for_budget(cls, luts: float, classifier: bool) -> FamilySettings:
+        """Many families take small steps, few large ones; few share more of their thresholds."""
+        return cls(
+            shrinkage=float(np.clip(0.3 * np.sqrt(1000 / luts), 0.1, 0.4)),
+            widths=range(2 if classifier else 3, 6),
+            threshold_share=0.5 if luts < 2000 else 0.25,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Family:
@@ -147,16 +156,17 @@ class FamilyGrowth:
         total_g, total_w = float(part.gradients.sum()), float(part.weights.sum())
         base = total_g * total_g / (total_w + penalty)
         support: list[Choice] = []
-        paid = self.prices.family
+        gain, paid = base, self.prices.family
         for place in range(self.settings.bits):
             prices = self.settings.threshold_share * self.prices.new[drawn]
             for bit in support:
                 prices[np.flatnonzero(drawn == bit.signal), bit.threshold] = 0
             found = best_bit(part, counts, cell, 1 << place, penalty, prices, paid, base)
-            if found is None:
+            # A bit that splits no cell, or cells of few rows alone, is no better than none.
+            if found is None or found.gain <= gain:
                 break
             cell |= (reached[found.signal] > found.threshold).astype(np.uint8) << place
-            paid += found.price
+            gain, paid = found.gain, paid + found.price
             support.append(
                 Choice(int(drawn[found.signal]), found.threshold, found.gain, found.price)
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fit_few_inputs", "few_digits"]
+__all__ = ["few_digits", "fit_few_inputs"]
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Logistic", "Loss", "Softmax", "Squared"]
+__all__ = ["Logistic", "Loss", "Softmax", "Squared", "probabilities"]
 
 Floats = NDArray[np.float64]
 
@@ -66,8 +66,7 @@ class Logistic:
         return self.weights * (self.second - share), self.weights * curvature
 
     def error(self, scores: Floats) -> float:
-        signed = np.where(self.second, -scores[0], scores[0])
-        return float(np.average(np.logaddexp(0, signed), weights=self.weights))
+        return _decision_error(probabilities(scores), self.second.astype(np.intp), self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +84,31 @@ class Softmax:
         return self.weights * ((self.labels == output) - share), self.weights * curvature
 
     def error(self, scores: Floats) -> float:
-        shares = softmax(scores)[self.labels, np.arange(len(self.labels))]
-        return float(-np.average(np.log(np.maximum(shares, 1e-300)), weights=self.weights))
+        return _decision_error(softmax(scores), self.labels, self.weights)
+
+
+def _decision_error(shares: Floats, labels: NDArray[np.integer], weights: Floats) -> float:
+    """Half the Brier score and half the rate of wrong answers.
+
+    Logarithmic loss grows from a few rows that are surely wrong long before the decisions do, and
+    the rate alone jumps.
+    """
+    rows = np.arange(len(labels))
+    brier = (shares**2).sum(axis=0) - 2 * shares[labels, rows] + 1
+    wrong = shares.argmax(axis=0) != labels
+    return float(np.average((brier + wrong) / 2, weights=weights))
 
 
 def _logistic(scores: Floats) -> Floats:
     return 0.5 * (1 + np.tanh(0.5 * scores))
+
+
+def probabilities(scores: Floats) -> Floats:
+    """Of the classes (classes, rows), by scores (outputs, rows); two classes have one output."""
+    if len(scores) == 1:
+        second = _logistic(scores[0])
+        return np.stack([1 - second, second])
+    return softmax(scores)
 
 
 def softmax(scores: Floats) -> Floats:

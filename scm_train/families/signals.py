@@ -70,7 +70,7 @@ def make_pool(codes: Codes, pairs: Sequence[Signal], most: int = MOST_THRESHOLDS
 
 
 def random_pairs(features: int, count: int, rng: np.random.Generator) -> list[Signal]:
-    """``count`` sums and differences of two features, all different, as far as there are so many."""
+    """``count`` different sums and differences of two features, or all where there are fewer."""
     every = [(pair, sign) for pair in combinations(range(features), 2) for sign in (1, -1)]
     chosen = rng.permutation(len(every))[:count]
     return [Signal(every[i][0], (1, every[i][1])) for i in sorted(chosen)]
