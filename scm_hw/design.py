@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scm_hw.boards import Board
 from scm_hw.emit import CorePorts, Toolchain, toolchain_of
+from scm_hw.errors import OptionError
 from scm_hw.fold import (
     USABLE_SHARE,
     FoldedCore,
@@ -296,6 +297,11 @@ def _fold_first(
         if foldable(model) and surely_too_large(model, fixed, board.room):
             return _fastest(lowered, board, options)
         return None
+    if model.families is not None:
+        raise OptionError(
+            f"fold must be none or auto for a model of families, not {options.fold}; "
+            "train with fewer --luts if it must be smaller"
+        )
     folds = parse_fold(options.fold, len(model.layers))
     return plan_fold(
         fold_machine(lowered),

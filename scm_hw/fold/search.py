@@ -32,8 +32,8 @@ MOST_NODES_PER_LUT = 6
 
 
 def foldable(model: Model) -> bool:
-    """Whether a folded core can be built at all."""
-    return bool(model.layers)
+    """Whether a folded core can be built at all: of nodes, one after the other in its lanes."""
+    return bool(model.layers) and model.families is None
 
 
 def within(cost: Cost, device: Device) -> bool:

@@ -26,6 +26,7 @@ from scm_model import (
     classes_of,
     codes,
     evaluate,
+    family_output,
 )
 from scm_model.reference import held_codes, mechanism_values
 from scm_model.scaling import Floats
@@ -90,7 +91,12 @@ def _worst_case_bits(model: Model, tolerance: float) -> int:
 
 def _terms(model: Model) -> int:
     """How many rounded coefficients an output is made of."""
-    terms = len(model.readout) + int(model.linear.any(axis=1).sum()) + 1
+    terms = (
+        sum(layer.nodes for layer in model.hidden.layers) + int(model.linear.any(axis=1).sum()) + 1
+    )
+    if model.families is not None:
+        # Of each family one node fires.
+        terms += len(model.families.supports)
     if isinstance(model.mechanism, PolynomialModel):
         terms += len(model.mechanism.exponents)
     elif model.mechanism.kind != "none":
@@ -103,9 +109,13 @@ def _smallest_within(model: Model, tolerance: float) -> FixedPoint:
     rows = model.evaluation
     _check_width(model, 1)
     activity, code = evaluate(model, rows.inputs, rows.mechanism), codes(model, rows.inputs)
-    jointly = JointRounding(model, activity)
+    # Families were rounded as they joined, each for what those before it had left.
+    jointly = JointRounding(model, activity) if model.families is None else None
     for frac_bits in range(1, MAX_FRAC_BITS + 1):
-        for rounded in (nearest(model, frac_bits), jointly.rounded(frac_bits)):
+        tried = [nearest(model, frac_bits)]
+        if jointly is not None:
+            tried.append(jointly.rounded(frac_bits))
+        for rounded in tried:
             fixed = quantise(model, frac_bits, rounded)
             exact = fixed_output(model, fixed, activity, code)
             if _within(model, activity.output, exact / 2.0**fixed.grid_bits, tolerance):
@@ -231,7 +241,8 @@ def integers(
 def fixed_output(model: Model, fixed: FixedPoint, activity: Activity, code: Integers) -> Integers:
     """The outputs on the grid, from hidden bits and codes: what the Program must equal."""
     bits, held = (activity.hidden > 0).astype(np.int64), held_codes(model, code)
-    total: Integers = bits @ fixed.readout + held @ fixed.linear + fixed.constant
+    total: Integers = bits @ fixed.readout[: bits.shape[1]] + held @ fixed.linear + fixed.constant
+    total += family_output(activity.firing, fixed.readout)
     return total + _mechanism_output(model, fixed, activity, held)
 
 

@@ -21,12 +21,14 @@ from scm_hw.ir import (
     Argmax,
     AtLeast,
     Builder,
+    Concat,
     Constant,
     Input,
     Part,
     Program,
     Ref,
     Sum,
+    Table,
     node_part,
 )
 from scm_hw.load.fixed_point import FixedPoint
@@ -84,23 +86,25 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
     words = _external_words(build, model, fixed)
     layers = _layers(build, model, first_layer_inputs(build, model, codes))
     nodes = tuple(ref for layer in layers for ref in layer.nodes)
-    readout = Terms(nodes, fixed.readout)
+    readout = Terms(nodes, fixed.readout[: len(nodes)])
+    with build.within(READOUT):
+        families = _families(build, model, fixed, layers)
     with build.within(LINEAR):
         linear = _linear(build, model, fixed, codes)
     external = Terms(words, np.eye(len(words), model.outputs, dtype=np.int64) << fixed.extra_bits)
     with build.within(MECHANISM):
         mechanism = mechanism_terms(build, model, fixed, codes)
     constants = tuple(fixed.constant.tolist())
-    kinds = (readout, linear, external, mechanism)
+    kinds = (readout, families, linear, external, mechanism)
     with build.within(READOUT):
         scores = tuple(
             _score(build, f"output.{target}", constants[j], kinds, j)
             for j, target in enumerate(model.targets)
         )
     with build.within(ARGMAX):
-        outputs = (build.add(Argmax(scores, name="class")),) if model.is_classifier else scores
+        outputs = (_class(build, model, scores),) if model.is_classifier else scores
     program = build.program((*codes, *words), outputs)
-    return Lowered(program, layers, scores, constants, readout, linear, external, mechanism)
+    return Lowered(program, layers, scores, constants, *kinds)
 
 
 # Inputs
@@ -131,7 +135,7 @@ def _layers(build: Builder, model: Model, inputs: tuple[Ref, ...]) -> tuple[Lowe
     found = []
     # The column of the mask that decides whether a node sees an input.
     columns = np.repeat(np.arange(len(model.features)), model.encoder.bits or 1)
-    for number, layer in enumerate(model.layers, start=1):
+    for number, layer in enumerate(model.hidden.layers, start=1):
         weights: NDArray[np.int8] = layer.weights.astype(np.int8)
         if layer.mask is not None:
             weights = weights * layer.mask[:, columns]
@@ -188,7 +192,41 @@ def _node(
         return build.add(AtLeast(total, threshold, name=part.prefix))
 
 
+def _families(
+    build: Builder, model: Model, fixed: FixedPoint, layers: tuple[LoweredLayer, ...]
+) -> Terms:
+    """A table for each family and output: at each address, the readout of the node that fires."""
+    if model.families is None:
+        return Terms((), np.zeros((0, model.outputs), np.int64))
+    nodes, first = layers[-1].nodes, sum(len(layer.nodes) for layer in layers)
+    refs: list[Ref] = []
+    outputs: list[int] = []
+    starts, sizes = model.families.starts.tolist(), model.families.sizes.tolist()
+    for number, support in enumerate(model.families.supports.tolist()):
+        bits = tuple(nodes[place] for place in support if place >= 0)
+        begin = first + starts[number]
+        entries = fixed.readout[begin : begin + sizes[number]]
+        for output in np.flatnonzero(entries.any(axis=0)).tolist():
+            target = model.targets[output]
+            index = _address(build, bits, f"layer{len(model.layers)}.family{number}")
+            contents = tuple(entries[:, output].tolist())
+            refs.append(build.add(Table(index, contents, name=f"output.{target}.family{number}")))
+            outputs.append(output)
+    return Terms(tuple(refs), np.eye(model.outputs, dtype=np.int64)[outputs])
+
+
+def _address(build: Builder, bits: tuple[Ref, ...], name: str) -> Ref:
+    return bits[0] if len(bits) == 1 else build.add(Concat(bits, (1,) * len(bits), name=name))
+
+
 # Outputs
+
+
+def _class(build: Builder, model: Model, scores: tuple[Ref, ...]) -> Ref:
+    """The class with the largest score; of two that share one, the second where it is positive."""
+    if model.decides_by_sign:
+        return build.add(AtLeast(scores[0], 1, name="class"))
+    return build.add(Argmax(scores, name="class"))
 
 
 def _linear(build: Builder, model: Model, fixed: FixedPoint, codes: list[Ref]) -> Terms:

@@ -45,9 +45,9 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """Each score is its constant and its terms of all four kinds, added up.
+    """Each score is its constant and its terms of all kinds, added up.
 
-    `scores` are the program's outputs, or what its argmax reads. `external` holds the words of a
+    `scores` are the program's outputs, or what its class is read off. `families` are tables. `external` holds the words of a
     mechanism outside the core, `mechanism` what the core computes itself.
     """
 
@@ -56,6 +56,7 @@ class Lowered:
     scores: tuple[Ref, ...]
     constants: tuple[int, ...]
     readout: Terms
+    families: Terms
     linear: Terms
     external: Terms
     mechanism: Terms

@@ -29,6 +29,7 @@ from scm_hw.report._html_elements import (
 )
 from scm_hw.report.paper import PAPER_FPGA, paper_rows
 from scm_hw.rows import CheckRows
+from scm_model import hidden_output
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +67,7 @@ def traces(design: Design, rows: CheckRows) -> list[Trace]:
     assert rows.evaluation is not None and seen is not None
     span, low = model.target_max - model.target_min, model.target_min
     linear = seen.mechanism + seen.x @ model.linear + model.intercept
-    nodes = seen.hidden @ model.readout
+    nodes = hidden_output(seen, model.readout)
     outputs = rows.outputs[: len(rows.evaluation)]
     hardware = normalised_results(model, design.hardware, design.fixed, outputs)
     return [
