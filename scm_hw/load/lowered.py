@@ -47,8 +47,9 @@ class Terms:
 class Lowered:
     """Each score is its constant and its terms of all kinds, added up.
 
-    `scores` are the program's outputs, or what its class is read off. `families` are tables. `external` holds the words of a
-    mechanism outside the core, `mechanism` what the core computes itself.
+    `scores` are the program's outputs, or what its class is read off. `families` are tables.
+    `external` holds the words of a mechanism outside the core, `mechanism` what the core computes
+    itself.
     """
 
     program: Program

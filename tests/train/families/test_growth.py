@@ -1,0 +1,141 @@
+"""Machines of families, from estimators to the model they leave."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from scm_model import FamilyLayer, Layer, read_model, write_model
+from scm_train import ParameterError, SCMClassifier, SCMRegressor, SCNRegressor
+from scm_train.families.costs import threshold_luts
+
+
+def rows(seed=0, count=400):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(count, 4))
+    return x, x[:, 0] * x[:, 1] + np.sin(2 * x[:, 2])
+
+
+def classes(count, seed=0):
+    x, y = rows(seed)
+    return x, np.digitize(y, np.quantile(y, np.arange(1, count) / count))
+
+
+def test_default_machine_learns_products():
+    x, y = rows()
+    more_x, more_y = rows(1)
+    assert SCMRegressor(random_state=0).fit(x, y).score(more_x, more_y) > 0.8
+
+
+@pytest.mark.parametrize("luts", [100, 400])
+def test_budget_is_spent_and_not_exceeded_by_a_family(luts):
+    x, y = rows()
+    model = SCMRegressor(luts=luts, random_state=0).fit(x, y)
+    families = len(model.machine_.families.supports)
+    # A family takes at least its two bits and the addition.
+    assert families <= luts / 4.8
+    more = SCMRegressor(luts=2 * luts, random_state=0).fit(x, y)
+    assert len(more.machine_.families.supports) >= families
+
+
+def test_most_families_by_max_nodes():
+    x, y = rows()
+    model = SCMRegressor(luts=3000, max_nodes=7, random_state=0).fit(x, y)
+    assert len(model.machine_.families.supports) <= 7
+
+
+def test_equal_seeds_give_equal_machines():
+    x, y = rows()
+    one, two = (SCMRegressor(luts=200, random_state=3).fit(x, y) for _ in range(2))
+    assert_array_equal(one.machine_.readout, two.machine_.readout)
+    assert_array_equal(one.predict(x), two.predict(x))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("count", [2, 3])
+def test_classifiers_are_saved_whole(tmp_path, members, count):
+    x, y = classes(count)
+    model = SCMClassifier(luts=300, members=members, random_state=0).fit(x, y)
+    assert model.machine_.outputs == (1 if count == 2 else count)
+    assert model.score(x, y) > 0.8
+    model.save(tmp_path / "model.npz")
+    again = SCMClassifier.load(tmp_path / "model.npz")
+    assert_array_equal(again.predict(x), model.predict(x))
+    shares = again.predict_proba(x)
+    assert shares.shape == (len(x), count)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert_array_equal(shares.argmax(axis=1), np.searchsorted(model.classes_, model.predict(x)))
+
+
+def test_several_targets():
+    x, y = rows()
+    model = SCMRegressor(luts=800, random_state=0).fit(x, np.column_stack([y, -y + x[:, 3]]))
+    assert model.score(x, np.column_stack([y, -y + x[:, 3]])) > 0.7
+
+
+def test_families_are_and_nodes(tmp_path):
+    """A layer of families says in short what step nodes with masks say at length."""
+    x, y = rows(count=200)
+    machine = SCMRegressor(luts=120, random_state=0).fit(x, y).machine_
+    first, families = machine.layers
+    nodes = families.nodes
+    weights, mask = np.full((nodes, first.nodes), -1, np.int8), np.zeros((nodes, first.nodes), bool)
+    biases = np.empty(nodes)
+    node = 0
+    for support in families.supports:
+        seen = support[support >= 0]
+        for cell in range(1 << len(seen)):
+            weights[node, seen] = [1 if cell >> k & 1 else -1 for k in range(len(seen))]
+            mask[node, seen], biases[node] = True, -len(seen)
+            node += 1
+    long = Layer(weights, np.ones(nodes), biases, "step", mask)
+    from dataclasses import replace
+
+    spelled = replace(machine, layers=(first, long))
+    np.testing.assert_allclose(spelled.decision(x), machine.decision(x), rtol=0, atol=1e-12)
+    write_model(spelled, tmp_path / "long.npz")
+    write_model(machine, tmp_path / "short.npz")
+    assert isinstance(read_model(tmp_path / "short.npz").layers[1], FamilyLayer)
+
+
+def test_linear_targets_get_a_linear_part():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(500, 5))
+    y = 3 * x[:, 0] - 2 * x[:, 1]
+    model = SCMRegressor(luts=300, random_state=0).fit(x, y)
+    assert np.flatnonzero(model.machine_.linear[:, 0]).tolist() == [0, 1]
+    assert model.score(x, y) > 0.99
+
+
+def test_grown_by_nodes_where_nodes_are_asked_for():
+    x, y = rows()
+    assert SCMRegressor(max_nodes=5, random_state=0).fit(x, y).machine_.families is None
+    assert SCMRegressor(growth="nodes", random_state=0).fit(x, y).machine_.families is None
+    assert SCNRegressor(max_nodes=5).fit(x, y).machine_.families is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"luts": 10}, "luts must be a number of at least 50 or None, not 10"),
+        ({"growth": "trees"}, "growth must be 'auto', 'families' or 'nodes', not 'trees'"),
+        ({"members": 3}, "members must be one of (1, 2, 4, 8, 16), not 3"),
+        ({"luts": 500, "growth": "nodes"}, "luts must be left out for growth='nodes'"),
+        ({"luts": 500, "activation": "tanh"}, "luts must be left out beside activation"),
+        ({"growth": "families", "input_bits": None}, "growth must be 'nodes' for inputs that"),
+    ],
+)
+def test_parameters_that_contradict_each_other(wrong, words):
+    x, y = rows()
+    with pytest.raises(ParameterError, match="^" + words.replace("(", r"\(").replace(")", r"\)")):
+        SCMRegressor(**wrong).fit(x, y)
+
+
+def test_other_learners_have_no_budget():
+    x, y = rows()
+    with pytest.raises(ParameterError, match="growth must be 'nodes' for SCN, not 'families'"):
+        SCNRegressor(luts=500).fit(x, y)
+
+
+def test_threshold_costs_by_the_bits_above_its_zeros():
+    found = threshold_luts(np.array([2048, 1024, 64, 32, 2, 1]), 12)
+    assert found.tolist() == [0, 1, 1, 2, 2, 3]
