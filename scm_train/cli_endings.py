@@ -8,9 +8,9 @@ from typing import Any
 
 from scm_train._parameters import asked_layers
 from scm_train.engine import EXACT_FIT
-from scm_train.history import History
+from scm_train.history import FamilyGrowthEnd, History
 
-__all__ = ["Ending", "early_endings", "ending_lines"]
+__all__ = ["Ending", "early_endings", "ending_lines", "growth_line"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Ending:
 
 def early_endings(history: History, settings: dict[str, Any]) -> list[Ending]:
     """The layers that ended before their limit; ``settings`` are those of the estimator."""
+    if history.growth is not None:
+        return []
     max_nodes, count = settings["max_nodes"], asked_layers(settings)
     limits = max_nodes if isinstance(max_nodes, Sequence) else [max_nodes] * count
     layers = list(zip(history.nodes_per_layer, history.stops, strict=True))
@@ -49,6 +51,18 @@ def ending_lines(endings: Sequence[Ending], settings: dict[str, Any]) -> list[st
         )
         lines.append(f"training ended before --max-nodes in {layers}: {_why(reason, settings)}")
     return lines
+
+
+def growth_line(end: FamilyGrowthEnd) -> str:
+    """How large a machine of families became, why, and what to change."""
+    size = f"{end.families} families in about {end.luts:,.0f} of {end.budget:,.0f} LUTs"
+    if end.reason == "unseen rows":
+        return f"{size}: more would not lower the error on rows that were not learned from"
+    if end.reason == "families":
+        return f"{size}: all that --max-nodes allows; for more raise it"
+    if end.reason == "no family":
+        return f"{size}: no further family satisfies the supervisory inequality"
+    return f"{size}: the budget is spent; for more accuracy try a larger --luts"
 
 
 def _why(reason: str, settings: dict[str, Any]) -> str:

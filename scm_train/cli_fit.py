@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from scm_model import Model
 from scm_train import estimators, model_file
 from scm_train.cli_data import Data, read, split
-from scm_train.cli_endings import early_endings, ending_lines
+from scm_train.cli_endings import early_endings, ending_lines, growth_line
 from scm_train.cli_mechanism import fit_mechanism, mechanism_file
 from scm_train.cli_output import described, print_result
 from scm_train.console import say
 from scm_train.errors import DataError
+from scm_train.history import History
 from scm_train.outputs import MODEL, check_output
 from scm_train.scores import class_indices, score
 from scm_train.trials import best_trial, summary
@@ -42,28 +43,30 @@ def fit(args: argparse.Namespace) -> None:
             "lower --test-fraction or gather more data"
         )
     machines: list[Model] = []
-    timings: list[Any] = []
+    histories: list[History] = []
     try:
         for trial in range(args.trials):
             learner = _learner(args, data, trial)
             learner.fit(data.rows.X[train], y)
             machines.append(_finished(learner.machine_, data, train, test, args))
-            timings.append(learner.machine_.info["timing"])
+            histories.append(learner.history_)
             if args.trials > 1:
                 _tell_trial(machines[-1], trial, args)
     except KeyboardInterrupt:
         if not machines:
             raise
-        _keep(machines, timings, args)
+        _keep(machines, histories, args)
         kept = f"{len(machines)} of {args.trials} trials were finished"
         raise KeyboardInterrupt(f"{kept}, and the best of them was written") from None
-    _keep(machines, timings, args)
+    _keep(machines, histories, args)
 
 
-def _keep(machines: Sequence[Model], timings: Sequence[Any], args: argparse.Namespace) -> None:
+def _keep(
+    machines: Sequence[Model], histories: Sequence[History], args: argparse.Namespace
+) -> None:
     """Write the best of the trials, as if no more had been asked for, and show it."""
     best = best_trial(machines)
-    result: dict[str, Any] = {"timing": timings[best]}
+    result: dict[str, Any] = {"timing": dict(histories[best].seconds)}
     if len(machines) > 1:
         result["trials"] = summary(machines)
     machine = _numbered(machines[best], best, len(machines))
@@ -71,12 +74,17 @@ def _keep(machines: Sequence[Model], timings: Sequence[Any], args: argparse.Name
     if args.quiet:
         return
     settings = machine.info["settings"]
-    endings = early_endings(machine.history, settings)
+    endings = early_endings(histories[best], settings)
     if endings:
         result["ended_early"] = [asdict(ending) for ending in endings]
+    growth = histories[best].growth
+    if growth is not None:
+        result["growth"] = asdict(growth)
     print_result({"model": str(args.out), **described(machine), **result}, args.json)
     for line in ending_lines(endings, settings):
         say(f"note: {line}", sys.stderr)
+    if growth is not None:
+        say(f"note: {growth_line(growth)}", sys.stderr)
 
 
 def _tell_trial(machine: Model, trial: int, args: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scm_model import Model, storage_of
+from scm_model import AnyLayer, FamilyLayer, Model, storage_of
 from scm_model.schema import plain
 from scm_train.console import printable_json, say
 
@@ -29,15 +29,7 @@ def described(machine: Model) -> dict[str, Any]:
         "features": list(machine.features),
         "targets": list(machine.targets),
         "encoder": {"kind": encoder.kind, "input_bits": encoder.input_bits, "width": encoder.width},
-        "layers": [
-            {
-                "nodes": layer.nodes,
-                "activation": layer.activation,
-                "weights": "binary" if layer.binary else "real",
-                "selective": layer.mask is not None,
-            }
-            for layer in machine.layers
-        ],
+        "layers": [_layer(layer) for layer in machine.layers],
         "linear_inputs": [machine.features[i] for i in np.flatnonzero(machine.linear.any(axis=1))],
         "mechanism": {"kind": machine.mechanism.kind},
         "scores": machine.info.get("scores", {}),
@@ -51,6 +43,17 @@ def described(machine: Model) -> dict[str, Any]:
         about["encoder"]["thresholds"] = encoder.spacing
     about |= {key: machine.info[key] for key in ("seed", "data", "timing") if key in machine.info}
     return about
+
+
+def _layer(layer: AnyLayer) -> dict[str, Any]:
+    about: dict[str, Any] = {
+        "nodes": layer.nodes,
+        "activation": layer.activation,
+        "weights": "binary" if layer.binary else "real",
+    }
+    if isinstance(layer, FamilyLayer):
+        return about | {"families": len(layer.supports)}
+    return about | {"selective": layer.mask is not None}
 
 
 def _storage(machine: Model) -> dict[str, Any]:
@@ -110,9 +113,11 @@ def _text(key: str, value: Any) -> str:
 
 
 def _layers(layers: list[dict[str, Any]]) -> str:
-    parts = [
-        f"{layer['nodes']} {layer['activation']} ({layer['weights']} weights"
-        + (", selective)" if layer["selective"] else ")")
-        for layer in layers
-    ]
-    return " - ".join(parts) or "-"
+    return " - ".join(map(_layer_text, layers)) or "-"
+
+
+def _layer_text(layer: dict[str, Any]) -> str:
+    if "families" in layer:
+        return f"{layer['families']} families of {layer['nodes']} {layer['activation']} nodes"
+    selective = ", selective" if layer["selective"] else ""
+    return f"{layer['nodes']} {layer['activation']} ({layer['weights']} weights{selective})"

@@ -6,9 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-__all__ = ["PHASES", "History"]
+__all__ = ["PHASES", "FamilyGrowthEnd", "History"]
 
 PHASES = ("lasso", "candidate_search", "inequality", "readout_update")
+
+
+@dataclass(frozen=True)
+class FamilyGrowthEnd:
+    """How large a machine of families became, by the trainer's estimate, and why no larger."""
+
+    families: int
+    luts: float
+    budget: float
+    reason: str
 
 
 @dataclass
@@ -19,6 +29,7 @@ class History:
     rows) after it, its ``layer`` (from 1), its ``lambdas`` and ``r``, and whether it was
     ``removed`` again. ``nodes_per_layer`` counts those that stayed, ``stops`` says why each layer
     ended, ``seconds`` is time per phase, ``selected_inputs`` what LASSO kept.
+    ``growth`` is for machines of families alone.
     """
 
     train_rmse: list[float] = field(default_factory=list)
@@ -31,6 +42,7 @@ class History:
     stops: list[str] = field(default_factory=list)
     selected_inputs: list[int] = field(default_factory=list)
     ridge: float = 0.0
+    growth: FamilyGrowthEnd | None = None
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
 
     def phase(self, name: str) -> _Phase:

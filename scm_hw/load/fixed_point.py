@@ -86,7 +86,18 @@ def choose_fixed_point(
 
 def _worst_case_bits(model: Model, tolerance: float) -> int:
     needed = math.ceil(math.log2(_terms(model) / (2 * tolerance)))
-    return min(max(needed, 1), MAX_FRAC_BITS)
+    return min(max(needed, 1), _exact_bits(model), MAX_FRAC_BITS)
+
+
+def _exact_bits(model: Model) -> int:
+    """The fraction bits with which no coefficient of nodes and inputs is rounded."""
+    on, off = bit_values(model)
+    coefficients = [(on - off)[:, None] * model.readout, model.linear]
+    for frac_bits in range(1, MAX_FRAC_BITS):
+        scaled = [part * 2.0**frac_bits for part in coefficients]
+        if all(np.array_equal(part, np.rint(part)) for part in scaled):
+            return frac_bits
+    return MAX_FRAC_BITS
 
 
 def _terms(model: Model) -> int:

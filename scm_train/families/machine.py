@@ -124,9 +124,12 @@ def fit_families(
     growth, weights, intercept = _grow(problem, choice.inputs, settings, size.luts, seed)
     for _ in growth.grow(choice.luts, choice.families):
         pass
+    reason = choice.reason
+    if reason == "budget" and growth.prices.total < choice.luts:
+        reason = "families" if len(growth.families) == choice.families else "no family"
     return Fitted(
         growth.pool, growth.families, weights, intercept, growth.prices.total, choice.errors,
-        choice.reason,
+        reason,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from scm_train.families.growth import Family, FamilySettings, apply
 from scm_train.families.losses import probabilities
 from scm_train.families.machine import Fitted, Problem, Size, fit_families
 from scm_train.families.signals import Pool
-from scm_train.history import History
+from scm_train.history import FamilyGrowthEnd, History
 from scm_train.linear import LinearPart
 
 __all__ = ["FamilyRun", "train_families"]
@@ -54,6 +54,12 @@ def train_families(
     _follow(fitted, problem, history)
     for layer in layers:
         history.end_layer(layer.nodes, fitted[0].stop)
+    history.growth = FamilyGrowthEnd(
+        sum(len(member.families) for member in fitted),
+        sum(member.luts for member in fitted),
+        run.size.luts,
+        fitted[0].stop,
+    )
     linear = LinearPart(
         np.mean([member.linear for member in fitted], axis=0),
         np.mean([member.intercept for member in fitted], axis=0),
