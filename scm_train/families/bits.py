@@ -1,4 +1,4 @@
-"""The best next bit of a support, over all thresholds of all signals.
+"""The bits of a support, one after the other, over all thresholds of all signals.
 
 Rows lie in the cells that the bits chosen so far tell apart. One more bit splits each cell in two;
 what a threshold gains follows from the sums of gradients and weights on either side, and those from
@@ -14,7 +14,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Choice", "Rows", "addresses", "best_bit", "best_bits_reference", "cell_sums"]
+__all__ = [
+    "Rows",
+    "Search",
+    "addresses",
+    "cell_sums",
+    "find_support",
+    "find_support_reference",
+]
 
 Floats = NDArray[np.float64]
 
@@ -35,113 +42,138 @@ class Rows:
     weights: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A bit: which threshold of which signal, and the gain of the support that it completes."""
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What the search for a support goes by.
 
-    signal: int
-    threshold: int
-    gain: float
-    price: float
-
-
-def best_bit(
-    rows: Rows,
-    counts: NDArray[np.int64],
-    cell: NDArray[np.uint8],
-    cells: int,
-    shrinkage: float,
-    prices: Floats,
-    paid: float,
-    base: float,
-) -> Choice | None:
-    """The bit with the most gain over ``base`` for each LUT, what is ``paid`` already included.
-
-    ``cell`` (rows,) is each row's cell among ``cells``, ``prices`` (signals, thresholds) what a new
-    threshold costs. The gain of a cell with gradients ``g`` and weights ``w`` is
-    ``g**2 / (w + shrinkage)``. None where no threshold splits any cell.
+    ``counts`` (signals,) has the thresholds of each signal, ``prices`` (signals, thresholds) what a
+    new one costs. The gain of a cell with gradients ``g`` and weights ``w`` is
+    ``g**2 / (w + penalty)``; ``family`` is what the support costs beside its thresholds.
     """
-    found = np.empty((len(counts), 4))
-    _best_bits(
-        rows.reached, counts, cell, cells, rows.gradients, rows.weights,
-        shrinkage, prices, paid, base, found,
+
+    counts: NDArray[np.int64]
+    prices: Floats
+    penalty: float
+    family: float
+
+
+Support = list[tuple[int, int]]
+
+
+def find_support(rows: Rows, search: Search, bits: int) -> Support:
+    """Up to ``bits`` bits as signal and threshold, each with the most gain per LUT so far.
+
+    A bit that gains nothing ends the support: one that splits no cell, or cells of few rows alone.
+    """
+    signals, thresholds = np.empty(bits, np.int64), np.empty(bits, np.int64)
+    found = _find_support(
+        rows.reached, rows.gradients, rows.weights,
+        search.counts, search.prices.copy(), search.penalty, search.family, signals, thresholds,
     )  # fmt: skip
-    return _chosen(found)
+    return [(int(s), int(t)) for s, t in zip(signals[:found], thresholds[:found], strict=True)]
 
 
-def best_bits_reference(
-    rows: Rows,
-    counts: NDArray[np.int64],
-    cell: NDArray[np.uint8],
-    cells: int,
-    shrinkage: float,
-    prices: Floats,
-    paid: float,
-    base: float,
-) -> Choice | None:
-    """:func:`best_bit` in NumPy, to read and to compare with."""
-    found = np.full((len(counts), 4), -np.inf)
-    for signal, count in enumerate(counts):
-        width = count + 1
-        place = cell.astype(np.int64) * width + rows.reached[signal]
-        g, w = (
-            np.bincount(place, values, minlength=cells * width).reshape(cells, width)
-            for values in (rows.gradients, rows.weights)
-        )
-        gain = np.zeros(count)
-        for own_g, own_w in zip(g, w, strict=True):
-            if own_w.sum() > 0:
-                left_g, left_w = np.cumsum(own_g)[:-1], np.cumsum(own_w)[:-1]
-                right_g, right_w = own_g.sum() - left_g, own_w.sum() - left_w
-                gain += left_g * left_g / (left_w + shrinkage)
-                gain += right_g * right_g / (right_w + shrinkage)
-        price = prices[signal, :count]
-        score = (gain - base) / (paid + price)
-        best = int(np.argmax(score))
-        found[signal] = score[best], best, gain[best], price[best]
-    return _chosen(found)
+def find_support_reference(rows: Rows, search: Search, bits: int) -> Support:
+    """:func:`find_support` in NumPy, to read and to compare with."""
+    cell = np.zeros(len(rows.gradients), dtype=np.int64)
+    prices, paid = search.prices.copy(), search.family
+    g, w = float(rows.gradients.sum()), float(rows.weights.sum())
+    base = gain = g * g / (w + search.penalty)
+    support: Support = []
+    for place in range(bits):
+        best = (0.0, -1, -1, 0.0)
+        for signal, count in enumerate(search.counts):
+            gains = _gains(rows, search, cell, 1 << place, signal, int(count))
+            scores = (gains - base) / (paid + prices[signal, :count])
+            threshold = int(np.argmax(scores))
+            if scores[threshold] > best[0]:
+                best = (float(scores[threshold]), signal, threshold, float(gains[threshold]))
+        _, signal, threshold, reached_gain = best
+        if signal < 0 or reached_gain <= gain:
+            break
+        support.append((signal, threshold))
+        gain, paid = reached_gain, paid + prices[signal, threshold]
+        # Once more it would split nothing, and rounding must not say otherwise.
+        prices[signal, threshold] = np.inf
+        cell |= (rows.reached[signal] > threshold).astype(np.int64) << place
+    return support
 
 
-def _chosen(found: Floats) -> Choice | None:
-    signal = int(np.argmax(found[:, 0]))
-    score, threshold, gain, price = found[signal]
-    return Choice(signal, int(threshold), float(gain), float(price)) if score > 0 else None
+def _gains(
+    rows: Rows, search: Search, cell: NDArray[np.int64], cells: int, signal: int, count: int
+) -> Floats:
+    """The gain of all cells, split by each threshold of a signal."""
+    width = count + 1
+    place = cell * width + rows.reached[signal]
+    g, w = (
+        np.bincount(place, values, minlength=cells * width).reshape(cells, width)
+        for values in (rows.gradients, rows.weights)
+    )
+    gains = np.zeros(count)
+    for own_g, own_w in zip(g, w, strict=True):
+        if own_w.sum() > 0:
+            left_g, left_w = np.cumsum(own_g)[:-1], np.cumsum(own_w)[:-1]
+            right_g, right_w = own_g.sum() - left_g, own_w.sum() - left_w
+            gains += left_g * left_g / (left_w + search.penalty)
+            gains += right_g * right_g / (right_w + search.penalty)
+    return gains
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _best_bits(
-    reached, counts, cell, cells, gradients, weights, shrinkage, prices, paid, base, found
+def _find_support(
+    reached, gradients, weights, counts, prices, penalty, family, signals, thresholds
 ):
-    """Write for each signal the best score, its threshold, its gain and its price."""
-    for signal in range(len(counts)):
-        count, own = counts[signal], reached[signal]
-        sums = np.zeros((cells, count + 1, 2), dtype=np.int64)
-        for row in range(len(own)):
-            here = sums[cell[row], own[row]]
-            here[0] += gradients[row]
-            here[1] += weights[row]
-        gain = np.zeros(count)
-        for c in range(cells):
-            total_g, total_w = 0.0, 0.0
-            for place in range(count + 1):
-                total_g += sums[c, place, 0]
-                total_w += sums[c, place, 1]
-            if total_w == 0:
-                continue
-            left_g, left_w = 0.0, 0.0
+    """Write the bits of a support, and return how many there are."""
+    rows, bits = reached.shape[1], len(signals)
+    cell = np.zeros(rows, dtype=np.uint8)
+    total_g, total_w = 0.0, 0.0
+    for row in range(rows):
+        total_g += gradients[row]
+        total_w += weights[row]
+    base = total_g * total_g / (total_w + penalty)
+    last, paid = base, family
+    most = counts.max()
+    sums, gain = np.empty((1 << bits, most + 1, 2), dtype=np.int64), np.empty(most)
+    for place in range(bits):
+        cells = 1 << place
+        best, best_gain, signal, threshold = 0.0, 0.0, -1, -1
+        for s in range(len(counts)):
+            count, own = counts[s], reached[s]
+            sums[:cells, : count + 1] = 0
+            for row in range(rows):
+                here = sums[cell[row], own[row]]
+                here[0] += gradients[row]
+                here[1] += weights[row]
+            gain[:count] = 0.0
+            for c in range(cells):
+                g, w = 0.0, 0.0
+                for level in range(count + 1):
+                    g += sums[c, level, 0]
+                    w += sums[c, level, 1]
+                if w == 0:
+                    continue
+                left_g, left_w = 0.0, 0.0
+                for t in range(count):
+                    left_g += sums[c, t, 0]
+                    left_w += sums[c, t, 1]
+                    right_g, right_w = g - left_g, w - left_w
+                    gain[t] += left_g * left_g / (left_w + penalty)
+                    gain[t] += right_g * right_g / (right_w + penalty)
             for t in range(count):
-                left_g += sums[c, t, 0]
-                left_w += sums[c, t, 1]
-                right_g, right_w = total_g - left_g, total_w - left_w
-                gain[t] += left_g * left_g / (left_w + shrinkage)
-                gain[t] += right_g * right_g / (right_w + shrinkage)
-        best = -np.inf
-        for t in range(count):
-            score = (gain[t] - base) / (paid + prices[signal, t])
-            if score > best:
-                best = score
-                found[signal, 0], found[signal, 1] = score, t
-                found[signal, 2], found[signal, 3] = gain[t], prices[signal, t]
+                score = (gain[t] - base) / (paid + prices[s, t])
+                if score > best:
+                    best, best_gain, signal, threshold = score, gain[t], s, t
+        if signal < 0 or best_gain <= last:
+            return place
+        signals[place], thresholds[place] = signal, threshold
+        last = best_gain
+        paid += prices[signal, threshold]
+        # Once more it would split nothing, and rounding must not say otherwise.
+        prices[signal, threshold] = np.inf
+        for row in range(rows):
+            if reached[signal, row] > threshold:
+                cell[row] |= 1 << place
+    return bits
 
 
 @njit(cache=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 __all__ = ["Entries", "round_entries"]
@@ -38,34 +39,45 @@ def round_entries(
     low, high = wanted[seen].min(initial=np.inf), wanted[seen].max(initial=-np.inf)
     if not low < high:
         return None
-    bits, place, first = _roundings(low, high, widths, lowest)
-    grid = np.ldexp(1.0, place)
-    steps = np.rint(wanted / grid[:, None]) - first[:, None]
-    top = np.ldexp(1.0, bits) - 1
-    values = (np.clip(steps, 0, top[:, None]) + first[:, None]) * grid[:, None]
-    lost = ((values - wanted) ** 2) @ weights
-    gain = (float(weights @ wanted**2) - lost) / (bits + overhead)
-    best = int(np.argmax(gain))
-    if gain[best] <= 0:
+    gain, bits, place, first = _best_rounding(
+        wanted, weights, low, high, widths.start, widths.stop, overhead, lowest
+    )
+    if gain <= 0:
         return None
+    grid, top = 2.0**place, 2.0**bits - 1
+    values = (np.clip(np.rint(wanted / grid) - first, 0, top) + first) * grid
     # A cell that no training row is in takes the entry nearest to nothing.
-    unseen = min(max(0.0, first[best]), first[best] + top[best]) * grid[best]
-    return Entries(np.where(seen, values[best], unseen), int(bits[best]), int(place[best]))
+    unseen = min(max(0.0, first), first + top) * grid
+    return Entries(np.where(seen, values, unseen), bits, place)
 
 
-def _roundings(
-    low: float, high: float, widths: range, lowest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Bits, grid and first whole number of every rounding that is tried."""
-    found = []
-    for bits in widths:
-        top = 2**bits - 1
+@njit(cache=True)
+def _best_rounding(wanted, weights, low, high, narrowest, end, overhead, lowest):
+    """Gain per LUT, bits, grid and first whole number of the best rounding there is."""
+    total = 0.0
+    for cell in range(len(wanted)):
+        total += weights[cell] * wanted[cell] ** 2
+    best = (-np.inf, 0, 0, 0.0)
+    for bits in range(narrowest, end):
+        top = 2.0**bits - 1
         fitting = int(np.ceil(np.log2((high - low) / top)))
         # Finer grids clip the largest entries, coarser ones leave part of the range unused.
-        for place in sorted({max(fitting + k, lowest) for k in (-2, -1, 0, 1)}):
-            grid = np.ldexp(1.0, place)
-            middle = np.rint((low + high) / (2 * grid) - top / 2)
-            for first in (np.rint(low / grid), np.rint(high / grid) - top, middle):
-                found.append((bits, place, first))
-    bits, place, first = (np.array(column) for column in zip(*found, strict=True))
-    return bits, place, first.astype(np.float64)
+        for step in range(-2, 2):
+            place = max(fitting + step, lowest)
+            grid = 2.0**place
+            for align in range(3):
+                if align == 0:
+                    first = np.rint(low / grid)
+                elif align == 1:
+                    first = np.rint(high / grid) - top
+                else:
+                    first = np.rint((low + high) / (2 * grid) - top / 2)
+                lost = 0.0
+                for cell in range(len(wanted)):
+                    if weights[cell] > 0:
+                        steps = min(max(np.rint(wanted[cell] / grid) - first, 0.0), top)
+                        lost += weights[cell] * ((steps + first) * grid - wanted[cell]) ** 2
+                gain = (total - lost) / (bits + overhead)
+                if gain > best[0]:
+                    best = (gain, bits, place, first)
+    return best

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.families.bits import EXACT, Choice, Rows, addresses, best_bit, cell_sums
+from scm_train.families.bits import EXACT, Rows, Search, addresses, cell_sums, find_support
 from scm_train.families.costs import Prices
 from scm_train.families.entries import Entries, round_entries
 from scm_train.families.losses import Loss
@@ -92,7 +92,7 @@ class FamilyGrowth:
         self.scores = scores
         self.settings, self.prices = settings, prices
         self.families: list[Family] = []
-        self._rng = rng
+        self._counts, self._rng = pool.counts, rng
         self._cell = np.empty(reached.shape[1], dtype=np.uint8)
 
     def grow(self, luts: float, most: int | None) -> Iterator[Family]:
@@ -118,13 +118,11 @@ class FamilyGrowth:
         weights = np.rint(curvatures * scale).astype(np.int64)
         penalty = self.settings.penalty * float(weights.mean())
         searched = np.sort(drawn[: self.settings.search_rows])
-        support = self._support(searched, gradients, weights, penalty)
-        if not support:
+        signals, thresholds = self._support(searched, gradients, weights, penalty)
+        if not len(signals):
             return None
-        signals = np.array([c.signal for c in support])
-        thresholds = np.array([c.threshold for c in support])
         addresses(self.reached, signals, thresholds, self._cell)
-        cells = 1 << len(support)
+        cells = 1 << len(signals)
         own = self._cell[drawn]
         g, w = cell_sums(own, gradients[drawn], cells), cell_sums(own, weights[drawn], cells)
         r = self._satisfied(g, w, slopes[drawn] * scale, curvatures[drawn] * scale)
@@ -147,30 +145,15 @@ class FamilyGrowth:
 
     def _support(
         self, rows: NDArray, gradients: NDArray, weights: NDArray, penalty: float
-    ) -> list[Choice]:
-        """The bits of a support, each the best there is beside those before it."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Signals and thresholds of the bits of a support."""
         drawn = self._draw_signals()
-        reached = self.reached[np.ix_(drawn, rows)]
-        part = Rows(reached, gradients[rows], weights[rows])
-        counts, cell = self.pool.counts[drawn], np.zeros(len(rows), dtype=np.uint8)
-        total_g, total_w = float(part.gradients.sum()), float(part.weights.sum())
-        base = total_g * total_g / (total_w + penalty)
-        support: list[Choice] = []
-        gain, paid = base, self.prices.family
-        for place in range(self.settings.bits):
-            prices = self.settings.threshold_share * self.prices.new[drawn]
-            for bit in support:
-                prices[np.flatnonzero(drawn == bit.signal), bit.threshold] = 0
-            found = best_bit(part, counts, cell, 1 << place, penalty, prices, paid, base)
-            # A bit that splits no cell, or cells of few rows alone, is no better than none.
-            if found is None or found.gain <= gain:
-                break
-            cell |= (reached[found.signal] > found.threshold).astype(np.uint8) << place
-            gain, paid = found.gain, paid + found.price
-            support.append(
-                Choice(int(drawn[found.signal]), found.threshold, found.gain, found.price)
-            )
-        return support
+        part = Rows(self.reached[np.ix_(drawn, rows)], gradients[rows], weights[rows])
+        prices = self.settings.threshold_share * self.prices.new[drawn]
+        search = Search(self._counts[drawn], prices, penalty, self.prices.family)
+        support = find_support(part, search, self.settings.bits)
+        signals, thresholds = np.array(support, dtype=np.int64).reshape(-1, 2).T
+        return drawn[signals], thresholds
 
     def _draw_signals(self) -> NDArray[np.int64]:
         count = len(self.pool.signals)

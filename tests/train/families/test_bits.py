@@ -5,24 +5,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scm_train.families.bits import Rows, addresses, best_bit, best_bits_reference
+from scm_train.families.bits import (
+    Rows,
+    Search,
+    addresses,
+    find_support,
+    find_support_reference,
+)
 
 
-def problem(seed, rows=200, signals=4, cells=4, most=9):
+def problem(seed, rows=200, signals=4, most=9):
     rng = np.random.default_rng(seed)
     counts = rng.integers(1, most, signals)
     reached = np.stack([rng.integers(0, c + 1, rows) for c in counts]).astype(np.uint8)
     data = Rows(reached, rng.integers(-1000, 1000, rows), rng.integers(0, 5, rows))
-    cell = rng.integers(0, cells, rows).astype(np.uint8)
     prices = rng.integers(0, 4, (signals, most)).astype(float)
-    return data, counts, cell, cells, 2.0, prices, 6.0, 100.0
+    return data, Search(counts, prices, 2.0, 6.0)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6))
-def test_compiled_search_is_the_reference(seed):
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_compiled_search_is_the_reference(seed, bits):
     case = problem(seed)
-    assert best_bit(*case) == best_bits_reference(*case)
+    assert find_support(*case, bits) == find_support_reference(*case, bits)
+
+
+def test_a_support_has_no_bit_twice():
+    for seed in range(50):
+        support = find_support(*problem(seed, rows=12, signals=2, most=4), 5)
+        assert len(set(support)) == len(support)
 
 
 def test_search_finds_the_split_that_explains_the_gradients():
@@ -32,27 +43,19 @@ def test_search_finds_the_split_that_explains_the_gradients():
         np.where(level > 6, 50, -50),
         np.ones(100, np.int64),
     )
-    found = best_bit(
-        data, np.array([3, 9]), np.zeros(100, np.uint8), 1, 1.0, np.zeros((2, 9)), 1.0, 0.0
-    )
-    assert (found.signal, found.threshold) == (1, 6)
+    assert find_support(data, Search(np.array([3, 9]), np.zeros((2, 9)), 1.0, 1.0), 5) == [(1, 6)]
 
 
 def test_price_decides_between_bits_of_like_gain():
     level = np.arange(100) % 2
     data = Rows(np.stack([level, level]).astype(np.uint8), 2 * level - 1, np.ones(100, np.int64))
-    prices = np.array([[5.0], [1.0]])
-    cell = np.zeros(100, np.uint8)
-    assert best_bit(data, np.array([1, 1]), cell, 1, 1.0, prices, 1.0, 0.0).signal == 1
+    search = Search(np.array([1, 1]), np.array([[5.0], [1.0]]), 1.0, 1.0)
+    assert find_support(data, search, 1) == [(1, 0)]
 
 
 def test_nothing_is_found_where_no_bit_gains():
     data = Rows(np.zeros((1, 8), np.uint8), np.ones(8, np.int64), np.ones(8, np.int64))
-    base = 8.0**2 / 9
-    found = best_bit(
-        data, np.array([1]), np.zeros(8, np.uint8), 1, 1.0, np.zeros((1, 1)), 1.0, base
-    )
-    assert found is None
+    assert find_support(data, Search(np.array([1]), np.zeros((1, 1)), 1.0, 1.0), 5) == []
 
 
 @pytest.mark.parametrize("bits", [1, 3, 5])
