@@ -1,4 +1,4 @@
-"""The innermost loops of the search, compiled where numba is installed (the extra ``fast``).
+"""The innermost loops of the search, compiled by numba.
 
 NumPy takes the same steps one array at a time; here a row's sums never leave the registers.
 """
