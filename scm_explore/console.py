@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scm_explore.journal import Journal
+from scm_explore.space import Point
 from scm_hw.text import printable
 
 SHOWN = 12
@@ -79,7 +80,7 @@ class FrontView:
                 f"{lut:,}" if record.synthesised else f"~{lut:,}",
                 f"{latency:,g} ns",
                 "+".join(map(str, record.found["nodes"])),
-                record.point.encoder,
+                record.point.coding,
             )
         return table
 
@@ -109,7 +110,7 @@ def show_front(result: dict[str, Any], folder: str) -> None:
             f"{row['latency_cycles']:,}",
             f"{row['latency_ns']:,g} ns",
             "+".join(map(str, row["trained_nodes"])),
-            row["design"]["encoder"],
+            Point.from_json(row["design"]).coding,
         )
     console.print(
         f"{result['points']:,} designs tried, {result['buildable']:,} can be built, "

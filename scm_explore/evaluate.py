@@ -93,8 +93,10 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
 
 def compile_point(model: Model, point: Point, board: Board) -> Design:
     """The design that `build` makes of the point's model and options."""
+    # Families can't be folded.
+    fold = point.fold if model.families is None else "auto"
     options = Options(
-        frac_bits=point.frac_bits, pipeline=point.pipeline, fold=point.fold, tables=point.tables
+        frac_bits=point.frac_bits, pipeline=point.pipeline, fold=fold, tables=point.tables
     )
     return compile_model(model, board, options)
 
@@ -132,23 +134,39 @@ def named(machine: Model, feature_names: tuple[str, ...], targets: tuple[str, ..
 
 def _trained(task: Task, point: Point) -> Model:
     kind = estimators.SCMClassifier if task.classifier else estimators.SCMRegressor
-    learner = kind(
-        growth="nodes",
-        max_nodes=list(point.nodes),
-        layers=len(point.nodes),
-        activation=point.activation,
-        encoder=point.encoder,
-        input_bits=point.input_bits,
-        inputs_per_node=point.inputs_per_node,
-        bias_range=point.bias_range,
-        mechanism=task.mechanisms.get(point.mechanism),
-        random_state=task.seed,
-    )
+    common = {
+        "input_bits": point.input_bits,
+        "mechanism": task.mechanisms.get(point.mechanism),
+        "random_state": task.seed,
+    }
+    if by_families(task, point):
+        learner = kind(luts=point.luts, **common)
+    else:
+        learner = _by_nodes(kind, point, common)
     learner.fit(task.x, task.y)
     machine = named(learner.machine_, task.feature_names, task.target_names)
     # Times differ from run to run; without them, the same point gives the same bytes.
     machine.info.pop("timing", None)
     return machine
+
+
+def by_families(task: Task, point: Point) -> bool:
+    """A classifier's scores leave no room for a mechanism, so those grow by nodes."""
+    mechanism = task.mechanisms.get(point.mechanism)
+    return point.luts is not None and not (task.classifier and mechanism is not None)
+
+
+def _by_nodes(kind: type[estimators.Learner], point: Point, common: dict[str, Any]) -> Any:
+    return kind(
+        growth="nodes",
+        max_nodes=list(point.nodes),
+        layers=len(point.nodes),
+        activation=point.activation,
+        encoder=point.encoder,
+        inputs_per_node=point.inputs_per_node,
+        bias_range=point.bias_range,
+        **common,
+    )
 
 
 def _targets(task: Task, machine: Model) -> NDArray:

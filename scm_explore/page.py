@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from scm_explore.journal import Journal, Record
+from scm_explore.space import Point
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     Child,
@@ -121,7 +122,7 @@ def _front_row(row: dict[str, Any], score: str) -> list[Child]:
         f"{row['latency_cycles']:,}",
         f"{row['latency_ns']:,g} ns",
         "+".join(map(str, row["trained_nodes"])) or "none",
-        row["design"]["encoder"],
+        Point.from_json(row["design"]).coding,
         row["design"]["mechanism"],
     ]
 

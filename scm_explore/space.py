@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from scm_train._parameters import DEFAULT_NODES
+from scm_train._parameters import DEFAULT_LUTS, DEFAULT_NODES
 from scm_train.estimators import SCMRegressor
 
 FEWEST_NODES = 4
 # Each number of nodes is about so much larger than the one before.
 LADDER = 1.4
 MOST_LAYERS = 3
+# Of machines that grow by families; half of the points drawn are such.
+BUDGETS = (150, 300, 600, 1200, 2500, 5000, 10_000)
 
 Choice = Any
 
@@ -34,6 +36,13 @@ class Point:
     fold: str
     tables: str
     mechanism: str = "none"
+    #: Grown by families up to so many LUTs: what concerns single nodes is ignored. None: by nodes.
+    luts: int | None = None
+
+    @property
+    def coding(self) -> str:
+        """What the first layer sees, in short."""
+        return self.encoder if self.luts is None else f"families, {self.luts:,} LUTs"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -78,6 +87,7 @@ class Space:
             "fold": (*("auto",) * 5, "1x8", "2x16", "4x16", "8x32", "16x64"),
             "tables": ("auto", "auto", "block"),
             "mechanism": self.mechanisms,
+            "luts": (*(None,) * len(BUDGETS), *BUDGETS),
         }
 
     @cached_property
@@ -90,7 +100,7 @@ class Space:
         return tuple(dict.fromkeys([*steps, self.max_nodes]))
 
     def default(self) -> Point:
-        """What `fit --growth nodes` and `build` do by default."""
+        """What `fit` and `build` do by default."""
         own = SCMRegressor().get_params(deep=False)
         return Point(
             encoder=own["encoder"],
@@ -105,6 +115,7 @@ class Space:
             fold="auto",
             tables="auto",
             mechanism=self.mechanisms[0],
+            luts=DEFAULT_LUTS,
         )
 
     @cached_property

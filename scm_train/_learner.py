@@ -29,6 +29,8 @@ from scm_train.families.losses import probabilities
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
 
+#: Log-odds for each unit of an output that was fitted to indicators.
+INDICATOR_SLOPE = 4.0
 _FLOATS = [np.float64, np.float32]
 
 
@@ -121,7 +123,8 @@ class Learner(BaseEstimator):
         P0; see :mod:`scm_train.mechanisms`.
     validation_fraction : float
         Share of the rows held back where early stopping or ridge needs them and ``fit`` is given no
-        ``eval_set``. The final readout is solved on all rows again.
+        ``eval_set``. The final readout is solved on all rows again. Families hold back twice as
+        many, half of the rows at most, to choose size and linear part; then they grow anew on all.
     removal : float
         Backward removal: a layer grows by this share beyond ``max_nodes`` and then loses, one after
         the other, the nodes without which the readout's error rises least. 0 for none.
@@ -417,13 +420,12 @@ class Classifier(ClassifierMixin, Learner):
         """Probabilities (n, classes).
 
         Families are fitted to logarithmic loss, and their outputs are log-odds. Single nodes are
-        fitted to indicators, and their outputs, held within 0 and 1, are taken for shares.
+        fitted to indicators, 1 for the class and 0 for the others: what a slope makes of these is
+        in the order of the outputs, and no more.
         """
         outputs = self._decision(X)
-        if self.machine_.families is not None:
-            return probabilities(outputs.T).T
-        shares = np.clip(outputs, 1e-6, 1.0)
-        return shares / shares.sum(axis=1, keepdims=True)
+        slope = 1.0 if self.machine_.families is not None else INDICATOR_SLOPE
+        return probabilities(slope * outputs.T).T
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Labels (n,)."""

@@ -155,7 +155,7 @@ def train_by_families(
     history = History()
     fitted = train_families(
         problem(task.x, task.y, task.weights),
-        None if eval_set is None else problem(*eval_set, None),
+        _unseen_share(parameters, len(task.x)) if eval_set is None else problem(*eval_set, None),
         FamilyRun(_size(parameters), parameters["members"], seed, linear=algorithm.linear),
         history,
     )
@@ -169,6 +169,13 @@ def train_by_families(
         )
     machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
     return machine, history
+
+
+def _unseen_share(parameters: dict[str, Any], rows: int) -> float:
+    """The share of the rows that choose a machine of families, once ``_split`` has no objection."""
+    fraction = parameters["validation_fraction"]
+    _split(rows, fraction, None, np.random.default_rng(0))
+    return min(2 * fraction, 0.5)
 
 
 def _size(parameters: dict[str, Any]) -> Size:

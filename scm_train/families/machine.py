@@ -25,8 +25,9 @@ SELECTION_ROWS = 200_000
 #: With more rows than this one split is enough to choose by.
 ONE_SPLIT = 4000
 FOLDS = 3
-UNSEEN_SHARE = 0.2
 UNSEEN_ROWS = 20_000
+#: With fewer rows than this none can be spared.
+FEWEST_ROWS = 20
 #: Sizes that are compared, evenly spaced up to the budget.
 SIZES = 40
 #: A smaller machine is taken where its unseen error is within this of the least.
@@ -113,11 +114,11 @@ def fit_families(
     seed: int,
     *,
     linear: bool = True,
-    unseen: Problem | None = None,
+    unseen: Problem | float = 0.2,
 ) -> Fitted:
     """Choose linear part and size by rows that are not learned from, then grow on all rows.
 
-    ``unseen`` rows, where they are given, choose in the place of rows split off.
+    ``unseen`` are rows that choose, or the share of the problem's own to hold back for it.
     """
     most_inputs = _most_inputs(problem, size) if linear else 0
     choice = _choose(problem, unseen, size, settings, seed, most_inputs)
@@ -146,7 +147,7 @@ class _Choice:
 
 def _choose(
     problem: Problem,
-    unseen: Problem | None,
+    unseen: Problem | float,
     size: Size,
     settings: FamilySettings,
     seed: int,
@@ -182,17 +183,16 @@ def _size_marks() -> Floats:
     return np.arange(1, SIZES + 1) / SIZES
 
 
-def _splits(problem: Problem, unseen: Problem | None, seed: int) -> list[tuple[Problem, Problem]]:
+def _splits(problem: Problem, unseen: Problem | float, seed: int) -> list[tuple[Problem, Problem]]:
     """Rows to learn from and rows to choose by; none where there are too few rows."""
-    rng = np.random.default_rng([seed, 1])
-    if unseen is not None:
+    if isinstance(unseen, Problem):
         return [(problem, unseen)]
-    rows = rng.permutation(len(problem))[:SELECTION_ROWS]
-    held = round(UNSEEN_SHARE * len(rows))
-    if held < 4:
+    rows = np.random.default_rng([seed, 1]).permutation(len(problem))[:SELECTION_ROWS]
+    held = round(unseen * len(rows))
+    if len(rows) < FEWEST_ROWS or not held:
         return []
     found = []
-    for k in range(1 if len(rows) >= ONE_SPLIT else FOLDS):
+    for k in range(1 if len(rows) >= ONE_SPLIT else min(FOLDS, len(rows) // held)):
         out = rows[k * held : (k + 1) * held]
         kept = np.sort(np.setdiff1d(rows, out, assume_unique=True))
         found.append((problem.part(kept), problem.part(np.sort(out[:UNSEEN_ROWS]))))

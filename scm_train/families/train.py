@@ -38,7 +38,7 @@ class FamilyRun:
 
 
 def train_families(
-    problem: Problem, unseen: Problem | None, run: FamilyRun, history: History
+    problem: Problem, unseen: Problem | float, run: FamilyRun, history: History
 ) -> EngineFitted:
     """Fit the members one after the other, and join them to one machine."""
     size = Size(run.size.luts / run.members, run.size.families)

@@ -31,10 +31,9 @@ def test_the_default_model_is_ready_for_hardware():
     machine = model_file.load("m.npz")
     assert machine.hardware_reasons == []
     assert machine.algorithm == "SCM"
-    assert machine.encoder.bits == (31, 31, 31)
+    assert machine.encoder.kind == "none"
     assert machine.encoder.input_bits == 12
-    assert len(machine.layers) == 1
-    assert machine.nodes[0] <= 60
+    assert [layer.kind for layer in machine.layers] == ["nodes", "families"]
     assert machine.layers[0].activation == "sign"
     assert machine.features == ("speed", "load", "heat")
     assert machine.targets == ("force",)
@@ -139,6 +138,9 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "search_rows": 50,
         "random_state": 7,
         "verbose": False,
+        "luts": None,
+        "growth": "auto",
+        "members": 1,
     }
     assert seen == expected
     assert machine.encoder.bits == (3, 3, 3)
