@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.design import Design
-from scm_hw.interp import interpret, trace
 from scm_hw.ir import AtLeast, Program, Ref, Sum
-from scm_hw.report.synthesis import synthesise
+from scm_hw.ir.interp import interpret, trace
+from scm_hw.tools.synthesis import synthesise
 
 # Delay of a pipeline stage in da4ml's own units: its default.
 STAGE = 5

@@ -25,11 +25,11 @@ from rich.table import Table
 
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.interp import interpret
+from scm_hw.ir.interp import interpret
 from scm_hw.load import Model, read_model
-from scm_hw.report.synthesis import synthesise
-from scm_hw.rows import CheckRows
-from scm_hw.simulate import run_verilator
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify import run_verilator
+from scm_hw.verify.rows import CheckRows
 from scm_train import DeepSCNRegressor, IRVFLClassifier, datasets
 
 BOARD = "nexys-a7"

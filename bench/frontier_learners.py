@@ -22,10 +22,10 @@ from bench.trees.search import FULL, QUICK, Part, best_under, score
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import FitError
-from scm_hw.interp import interpret
+from scm_hw.ir.interp import interpret
 from scm_hw.load import normalised_results, read_model
-from scm_hw.report.synthesis import synthesise
-from scm_hw.rows import hardware_inputs
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify.rows import hardware_inputs
 from scm_train import SCMClassifier, SCMRegressor
 
 __all__ = ["CEILINGS", "OURS", "TREES", "Job", "jobs_of", "run_trial"]

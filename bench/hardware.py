@@ -27,9 +27,9 @@ from bench import folding, sharing
 from bench.elsewhere import at_hand, through_da4ml
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.interp import interpret
+from scm_hw.ir.interp import interpret
 from scm_hw.load import read_model
-from scm_hw.report.synthesis import synthesise
+from scm_hw.tools.synthesis import synthesise
 from scm_train import SCMRegressor, SCNRegressor, datasets
 
 BOARD = "nexys-a7"

@@ -24,13 +24,13 @@ from rich.table import Table
 from bench.elsewhere import at_hand, through_da4ml
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.interp import interpret
+from scm_hw.ir.interp import interpret
 from scm_hw.load import read_model
 from scm_hw.passes import optimise
-from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Layout, lay_out
 from scm_hw.target import XC7
+from scm_hw.tools.synthesis import synthesise
 from scm_train import IRVFLRegressor
 
 BOARD = "nexys-a7"

@@ -1,6 +1,5 @@
 """Boards by name and parts by number; imported as scm_hw.boards."""
 
-from scm_hw.boards.devices import Device, Part, parse_part
 from scm_hw.boards.registry import DEFAULT_CLOCK_MHZ, Board, by_part, get, names
 
-__all__ = ["DEFAULT_CLOCK_MHZ", "Board", "Device", "Part", "by_part", "get", "names", "parse_part"]
+__all__ = ["DEFAULT_CLOCK_MHZ", "Board", "by_part", "get", "names"]

@@ -8,18 +8,11 @@ from dataclasses import dataclass, replace
 from amaranth.build import ResourceError, TemplatedPlatform
 
 from scm_hw.boards import by_name
-from scm_hw.boards.devices import DEVICES, Device, parse_part
-from scm_hw.boards.other_devices import other_part
-from scm_hw.boards.platforms import (
-    ArtyA735,
-    ArtyA7100,
-    CmodA735,
-    IceBreaker,
-    NexysA7,
-    Ulx3s85,
-)
+from scm_hw.boards.platforms import ArtyA735, ArtyA7100, CmodA735, IceBreaker, NexysA7, Ulx3s85
 from scm_hw.boards.pll import Pll, pll_for
 from scm_hw.errors import OptionError
+from scm_hw.target.devices import DEVICES, Device, parse_part
+from scm_hw.target.other_devices import other_part
 
 # What a part without a board is taken to run at, unless told otherwise.
 DEFAULT_CLOCK_MHZ = 100.0

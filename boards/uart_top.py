@@ -11,7 +11,7 @@ from amaranth.lib.wiring import Component
 from scm_hw.boards.pll import use_clock
 from scm_hw.boards.registry import Board
 from scm_hw.boards.top import half_second, light_lamps
-from scm_hw.uart import Hello, Server
+from scm_hw.rtl.uart import Hello, Server
 
 
 class UartTop(Elaboratable):

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from scm_explore.journal import Journal
 from scm_explore.space import Point
-from scm_hw.text import printable
+from scm_hw.cli.text import printable
 
 SHOWN = 12
 

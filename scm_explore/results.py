@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scm_explore.evaluate import as_model, file_bytes, hardware_error
 from scm_explore.journal import Journal, Record
 from scm_explore.page import front_page
-from scm_hw.folders import replacing, write_files
-from scm_hw.outputs import folder_of
+from scm_hw.common.folders import replacing, write_files
+from scm_hw.common.outputs import folder_of
 from scm_train import model_file
 from scm_train.scores import class_indices
 

@@ -24,8 +24,8 @@ from scm_explore.results import FOLDER, FRONT, Test, write_results
 from scm_explore.space import Space
 from scm_hw import boards
 from scm_hw.boards import Board
+from scm_hw.common.outputs import check_output
 from scm_hw.errors import OptionError
-from scm_hw.outputs import check_output
 from scm_model.schema import MAX_EVALUATION_ROWS
 from scm_train import cli_data
 from scm_train.cli_mechanism import fit_mechanism

@@ -10,15 +10,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TextIO
 
-from scm_hw.errors import (
-    CompilerError,
-    LinkError,
-    MismatchError,
-    RangeWarning,
-    ScmError,
-    ToolError,
-)
-from scm_hw.text import one_line
+from scm_hw.cli.text import one_line
+from scm_hw.errors import CompilerError, LinkError, MismatchError, RangeWarning, ScmError, ToolError
 
 # What goes wrong with good input.
 FAILURES = (CompilerError, LinkError, MismatchError, ToolError)
@@ -38,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     try:
         # Amaranth takes a while to import, and Ctrl-C may come before it is there.
-        from scm_hw.cli import build_parser
+        from scm_hw.cli.commands import build_parser
 
         args = build_parser().parse_args(argv)
         args.run(args)

@@ -18,7 +18,32 @@ from typing import Any
 
 from scm_hw import boards
 from scm_hw.boards import Board
-from scm_hw.check import (
+from scm_hw.boards.toolchains import require_synthesis, synthesis_family, toolchain_of
+from scm_hw.common.folders import replacing, write_files
+from scm_hw.common.outputs import check_output, folder_of
+from scm_hw.common.progress import expecting
+from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.emit import (
+    board_files,
+    formats_files,
+    interface_files,
+    out_of_context_files,
+    register_files,
+    testbench_files,
+    uart_files,
+)
+from scm_hw.emit.identity import describe, identity
+from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
+from scm_hw.fold import USABLE_SHARE
+from scm_hw.load import Model, read_model
+from scm_hw.report.html import html_report
+from scm_hw.report.report import make_report
+from scm_hw.target.resources import Resources, fits
+from scm_hw.tools.nextpnr import Implementation, implement, require_tools
+from scm_hw.tools.process import kill_all
+from scm_hw.tools.synthesis import expected_seconds, synthesise
+from scm_hw.verify import SimResult
+from scm_hw.verify.check import (
     FAILED,
     FAILURE,
     Tools,
@@ -30,37 +55,7 @@ from scm_hw.check import (
     clear_failure,
     select_vectors,
 )
-from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.emit import (
-    board_files,
-    formats_files,
-    interface_files,
-    out_of_context_files,
-    register_files,
-    synthesis_family,
-    testbench_files,
-    toolchain_of,
-    uart_files,
-)
-from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
-from scm_hw.fold import USABLE_SHARE
-from scm_hw.folders import replacing, write_files
-from scm_hw.identity import describe, identity
-from scm_hw.implement import Implementation, implement, require_tools
-from scm_hw.load import Model, read_model
-from scm_hw.outputs import check_output, folder_of
-from scm_hw.progress import expecting
-from scm_hw.report.html import html_report
-from scm_hw.report.report import make_report
-from scm_hw.report.synthesis import (
-    Resources,
-    expected_seconds,
-    fits,
-    require_synthesis,
-    synthesise,
-)
-from scm_hw.rows import CheckRows, check_rows, read_csv
-from scm_hw.simulate import SimResult, kill_all
+from scm_hw.verify.rows import CheckRows, check_rows, read_csv
 
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.boards import Board
-from scm_hw.emit import CorePorts, Toolchain, toolchain_of
+from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.errors import OptionError
 from scm_hw.fold import (
     USABLE_SHARE,
-    FoldedCore,
     FoldPlan,
     estimate_fold,
     fastest_plan,
@@ -28,7 +27,6 @@ from scm_hw.fold import (
     surely_too_large,
     within,
 )
-from scm_hw.interp import trace
 from scm_hw.ir import Program, Range, ranges, verify
 from scm_hw.load import (
     DEFAULT_TOLERANCE,
@@ -44,9 +42,11 @@ from scm_hw.load import (
 )
 from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Stage
 from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.rtl.fold import FoldedCore
+from scm_hw.rtl.ports import CorePorts
 from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
-from scm_hw.simulate import Probe
 from scm_hw.target import GRADE_SCALE
+from scm_hw.tools.toolchain import Toolchain
 
 CORE = "scm_core"
 TOPS = ("uart", "self-test")
@@ -175,24 +175,6 @@ class Design:
             with suppress(PackageNotFoundError):
                 found[name] = version(name)
         return found
-
-    def probes(self, row: NDArray) -> list[Probe]:
-        """What every signal inside the core should hold for one row of inputs."""
-        # A core's probes are known once it has been elaborated.
-        assert self.verilog
-        wanted = sorted(self.core.probes, key=lambda probe: (probe.cycle, probe.ref))
-        values = trace(self.program, row[None, :], {probe.ref for probe in wanted})
-        known = ranges(self.program)
-        return [
-            Probe(
-                p.signal,
-                p.cycle,
-                int(values[p.ref][0]),
-                f"cycle {p.cycle}, {self.program.ops[p.ref].name or p.signal}",
-                known[p.ref].signed,
-            )
-            for p in wanted
-        ]
 
 
 def speed_grade(part: str) -> str:

@@ -28,7 +28,7 @@ from cocotbext.axi import (
     AxiStreamSource,
 )
 
-from scm_hw.interface import registers as at
+from scm_hw.rtl.axi import registers as at
 from scm_hw.sim.vectors import Vectors
 
 # Enough for every state of a pipeline and its buffers; bus models are slow.

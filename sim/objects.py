@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from scm_hw.sim import tools
+from scm_hw.tools import simulators
 
 
 class RuntimeObjects:
@@ -38,10 +38,10 @@ class RuntimeObjects:
         """Where the objects of these tools and settings are kept."""
         compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=False)
         settings = [
-            tools.version("verilator"),
-            str(tools.verilator_root()),
+            simulators.version("verilator"),
+            str(simulators.verilator_root()),
             importlib.metadata.version("cocotb"),
-            tools.VERILATOR_MAKEFLAGS,
+            simulators.VERILATOR_MAKEFLAGS,
             compiler.stdout,
             str(self.waves),
             self.kind,

@@ -18,9 +18,9 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import Runner, get_runner
 
 from scm_hw.errors import ToolError
-from scm_hw.sim import tools
 from scm_hw.sim.files import OUTCOMES, WAVES
 from scm_hw.sim.objects import RuntimeObjects
+from scm_hw.tools import simulators
 
 TEST_MODULE = "scm_hw.sim.checks"
 AXI_MODULE = "scm_hw.sim.axi_checks"
@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.workdir = options.workdir.resolve()
     options.workdir.mkdir(parents=True, exist_ok=True)
     (options.workdir / OUTCOMES).unlink(missing_ok=True)
-    os.environ.update(tools.require(options.simulator))
+    os.environ.update(simulators.require(options.simulator))
     results = build(options).test(
         test_module=AXI_MODULE if options.axi else TEST_MODULE,
         hdl_toplevel=options.top,

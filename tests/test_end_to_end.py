@@ -15,9 +15,9 @@ from scm_hw import boards
 from scm_hw.__main__ import main as scm_hw
 from scm_hw.build import load_design
 from scm_hw.design import Options
-from scm_hw.emulate import Emulator, compile_emulator, fastest_baud
 from scm_hw.host import Board
 from scm_hw.host.compare import compare
+from scm_hw.host.emulator import Emulator, compile_emulator, fastest_baud
 from scm_train.__main__ import main as scm_train
 
 SERVO_TEST_ROWS = 2856

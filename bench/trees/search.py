@@ -17,7 +17,7 @@ from bench.trees.cost import estimate, estimates
 from bench.trees.icarus import simulate
 from bench.trees.quantised import Quantised, quantise
 from bench.trees.verilog import NAME, to_verilog
-from scm_hw.report.synthesis import synthesise
+from scm_hw.tools.synthesis import synthesise
 
 __all__ = ["FULL", "QUICK", "Grid", "Part", "best_under", "score"]
 

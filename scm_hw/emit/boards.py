@@ -5,14 +5,16 @@ from __future__ import annotations
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
+from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.boards.top import BoardTop
 from scm_hw.boards.uart_top import UartTop
+from scm_hw.emit.build_script import build_script
 from scm_hw.emit.plan import plan_files
-from scm_hw.emit.toolchains import TOP, build_script, toolchain_of
 from scm_hw.emit.vivado import vivado_files
-from scm_hw.interface import VerilogCore
+from scm_hw.rtl.ports import VerilogCore
+from scm_hw.rtl.uart import Hello
 from scm_hw.sim.vectors import Vectors
-from scm_hw.uart import Hello
+from scm_hw.tools.toolchain import TOP
 
 
 def board_files(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scm_hw.templates import render
-from scm_hw.uart.description import Description, Feature, Word
+from scm_hw.common.templates import render
+from scm_hw.rtl.uart.description import Description, Feature, Word
 
 HEADER = "scm_formats.h"
 MODULE = "scm_formats.py"

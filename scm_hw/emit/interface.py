@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scm_hw.boards import Board
-from scm_hw.interface import AxiLiteCore, AxiStreamCore, VerilogCore
+from scm_hw.common.templates import render
+from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore
+from scm_hw.rtl.ports import CorePorts, VerilogCore
 from scm_hw.rtl.verilog import from_rtlil, to_rtlil
-from scm_hw.templates import render
 
 INTERFACES = ("stream", "axis", "axil")
 IP_SCRIPT = "package_ip.tcl"
-
-
-@dataclass(frozen=True)
-class CorePorts:
-    """What a wrapper has to know of the core: the bits of its fields, in order, and its cycles."""
-
-    in_widths: tuple[int, ...]
-    out_widths: tuple[int, ...]
-    out_signed: tuple[bool, ...]
-    latency: int
 
 
 def wrapper_name(interface: str) -> str:

@@ -9,9 +9,9 @@ from amaranth.build import ResourceError
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
-from scm_hw.emit.toolchains import CORE, TOP
 from scm_hw.errors import OptionError
 from scm_hw.rtl.verilog import from_rtlil, garbage_kept
+from scm_hw.tools.toolchain import CORE, TOP
 
 _VERILOG = re.compile(r"emit_(debug_)?verilog")
 

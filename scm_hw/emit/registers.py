@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from scm_hw.common.templates import render
 from scm_hw.emit.formats import Field, c_string, input_fields, output_fields
 from scm_hw.emit.interface import wrapper_name
-from scm_hw.interface import registers
-from scm_hw.templates import render
-from scm_hw.uart.description import Description
+from scm_hw.rtl.axi import registers
+from scm_hw.rtl.uart.description import Description
 
 REGISTERS_HEADER = "scm_regs.h"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from scm_hw.common.templates import render
 from scm_hw.errors import OptionError
 from scm_hw.sim.scenario import stalled_vectors
 from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
-from scm_hw.templates import render
 
 TESTBENCH = "tb_scm_core.v"
 # The core in it, by its instances; and the cycles whose switching is written down.

@@ -14,12 +14,12 @@ from typing import Any
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
+from scm_hw.common.templates import render
 from scm_hw.emit.plan import plan_files
 from scm_hw.emit.testbench import DUT, TESTBENCH
-from scm_hw.emit.toolchains import CORE, TOP
 from scm_hw.sim.vectors import INPUTS, OUTPUTS
 from scm_hw.target import XC7
-from scm_hw.templates import render
+from scm_hw.tools.toolchain import CORE, TOP
 
 # What switches in the core; builds without simulation have none.
 ACTIVITY = "activity.saif"

@@ -1,6 +1,5 @@
-"""Folded cores for models that do not fit unrolled: PE x SIMD lanes, weights in memories."""
+"""Plans of folded cores, for models that do not fit unrolled: lanes, memories, cycles, cost."""
 
-from scm_hw.fold.core import FoldedCore
 from scm_hw.fold.costs import estimate_fold
 from scm_hw.fold.folds import Fold, parse_fold
 from scm_hw.fold.machine import FoldedLayer, Machine, fold_machine
@@ -21,7 +20,6 @@ __all__ = [
     "Bank",
     "Fold",
     "FoldPlan",
-    "FoldedCore",
     "FoldedLayer",
     "Machine",
     "Phase",

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.boards import Device
 from scm_hw.fold.costs import pe_cost, rom_luts
 from scm_hw.fold.folds import Fold
 from scm_hw.fold.machine import Machine
@@ -21,6 +20,7 @@ from scm_hw.fold.memories import BLOCK_DEPTH
 from scm_hw.fold.plan import FoldPlan
 from scm_hw.schedule import Cost
 from scm_hw.target import TECHNOLOGIES, Technology
+from scm_hw.target.devices import Device
 
 Numbers = NDArray[np.int64]
 Choices = NDArray[np.bool_]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from scm_hw.boards import Device
 from scm_hw.errors import FitError, OptionError
 from scm_hw.fold.candidates import foldings
 from scm_hw.fold.costs import estimate_fold
@@ -16,6 +15,7 @@ from scm_hw.fold.machine import Machine
 from scm_hw.fold.plan import FoldPlan
 from scm_hw.load import FixedPoint, Model
 from scm_hw.schedule import Cost
+from scm_hw.target.devices import Device
 
 # Left for placement and routing, which do poorly in a full device.
 USABLE_SHARE = 0.8

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host.exchange import Answers, Exchange
 from scm_hw.host.link import Link, LostError
-from scm_hw.uart import Hello, Kind, Packet
-from scm_hw.uart.description import Description
-from scm_hw.uart.packets import OFFSET
+from scm_hw.rtl.uart import Hello, Kind, Packet
+from scm_hw.rtl.uart.description import Description
+from scm_hw.rtl.uart.packets import OFFSET
 
 DEFAULT_BAUD = 1_000_000
 HELLO_SECONDS = 1.0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from scm_hw.errors import LinkError, MismatchError, OptionError
 from scm_hw.host.board import Board, Progress
-from scm_hw.interp import interpret
+from scm_hw.ir.interp import interpret
 from scm_hw.load import (
     Evaluation,
     FixedPoint,
@@ -28,7 +28,7 @@ from scm_hw.load import (
     normalised_results,
     rmse,
 )
-from scm_hw.uart.description import Description
+from scm_hw.rtl.uart.description import Description
 
 
 @dataclass(frozen=True)

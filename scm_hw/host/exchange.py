@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from scm_hw.errors import LinkError
 from scm_hw.host.link import Link, LostError
-from scm_hw.uart import Fault, Hello, Kind, Packet, Results, predict_request
-from scm_hw.uart.packets import BATCH_BYTES, FAULTS, HEADER, OFFSET
+from scm_hw.rtl.uart import Fault, Hello, Kind, Packet, Results, predict_request
+from scm_hw.rtl.uart.packets import BATCH_BYTES, FAULTS, HEADER, OFFSET
 
 # Requests in a buffer's worth, so that the line never waits for a reply.
 WINDOW = 8

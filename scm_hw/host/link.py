@@ -12,7 +12,7 @@ from pathlib import Path
 import serial
 
 from scm_hw.errors import LinkError, OptionError
-from scm_hw.uart import Deframer, Packet
+from scm_hw.rtl.uart import Deframer, Packet
 
 # How long a read waits for a first byte; packets are handled as they come.
 READ_SECONDS = 0.02

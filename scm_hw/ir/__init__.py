@@ -1,8 +1,8 @@
 """The integer-exact program: named operations on integers, and what they mean.
 
 A `Program` is a straight line of immutable operations, each of which yields one integer per sample.
-`print(program)` shows it; `ranges` bounds every value; `verify` checks the rules; `scm_hw.interp`
-runs it.
+`print(program)` shows it; `ranges` bounds every value; `verify` checks the rules; and
+`scm_hw.ir.interp` runs it.
 """
 
 from scm_hw.ir.levels import level_bits

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from scm_hw.ir.ops import (
-    Argmax,
-    Concat,
-    Field,
-    Input,
-    Op,
-    Select,
-    Sum,
-    Table,
-    Xor,
-    operands,
-)
+from scm_hw.ir.ops import Argmax, Concat, Field, Input, Op, Select, Sum, Table, Xor, operands
 from scm_hw.ir.program import Program
 from scm_hw.ir.ranges import Range, range_of
 

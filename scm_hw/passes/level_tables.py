@@ -10,19 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scm_hw.interp import trace
-from scm_hw.ir import (
-    INTERFACE,
-    AtLeast,
-    Field,
-    Input,
-    Op,
-    Program,
-    Ref,
-    Sum,
-    Xor,
-    operands,
-)
+from scm_hw.ir import INTERFACE, AtLeast, Field, Input, Op, Program, Ref, Sum, Xor, operands
+from scm_hw.ir.interp import trace
 from scm_hw.passes.level_search import thresholds_reached
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.target import Technology

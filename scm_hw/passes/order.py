@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from scm_hw.common.progress import advance
 from scm_hw.ir import Program
 from scm_hw.passes.block_tables import block_tables
 from scm_hw.passes.level_tables import level_tables
@@ -21,7 +22,6 @@ from scm_hw.passes.reference import Reference, Rows
 from scm_hw.passes.share_bits import share_bits
 from scm_hw.passes.share_parity import share_parity
 from scm_hw.passes.simplify import simplify
-from scm_hw.progress import advance
 from scm_hw.target import Technology
 
 

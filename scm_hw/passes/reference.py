@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.errors import CompilerError
-from scm_hw.interp import interpret
 from scm_hw.ir import BrokenProgram, Program, Range, verify
-from scm_hw.sample import corner_rows, random_rows
+from scm_hw.ir.interp import interpret
+from scm_hw.passes.sample import corner_rows, random_rows
 
 # Enough rows that an operation spends more time in NumPy than on the way to it, and no more.
 OWN_ROWS = 256

@@ -28,7 +28,7 @@ from scm_hw.report._html_elements import (
     table,
 )
 from scm_hw.report.paper import PAPER_FPGA, paper_rows
-from scm_hw.rows import CheckRows
+from scm_hw.verify.rows import CheckRows
 from scm_model import hidden_output
 
 Floats = NDArray[np.float64]

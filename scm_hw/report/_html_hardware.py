@@ -9,6 +9,7 @@ from scm_hw.design import Design
 from scm_hw.emit.formats import HEADER, MODULE
 from scm_hw.emit.interface import IP_SCRIPT, wrapper_name
 from scm_hw.emit.vivado import ACTIVITY
+from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     NOTHING,
@@ -27,8 +28,7 @@ from scm_hw.report._html_elements import (
 )
 from scm_hw.report._html_fold import fold_section
 from scm_hw.report._stages import Stage, stages
-from scm_hw.rows import CheckRows
-from scm_hw.sample import RANDOM_ROWS
+from scm_hw.verify.rows import CheckRows
 
 STAGE_HEIGHT = 104
 RANK_HEIGHT = 44

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scm_hw.common.templates import render
 from scm_hw.report._html_elements import Child, Html, Section, el, join
-from scm_hw.templates import render
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

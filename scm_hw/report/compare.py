@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scm_hw.common.outputs import Kind
 from scm_hw.errors import OptionError
-from scm_hw.outputs import Kind
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     Child,

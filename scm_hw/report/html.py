@@ -17,16 +17,12 @@ from scm_hw.report._html_hardware import (
     resources_section,
     vivado_section,
 )
-from scm_hw.report._html_model import (
-    built_section,
-    layers_section,
-    storage_section,
-)
+from scm_hw.report._html_model import built_section, layers_section, storage_section
 from scm_hw.report._html_page import Page
 from scm_hw.report._html_ports import ports_section
 from scm_hw.report._html_routed import routed_sections
 from scm_hw.report._html_training import training_section
-from scm_hw.rows import CheckRows
+from scm_hw.verify.rows import CheckRows
 
 __all__ = ["html_report"]
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from scm_hw.boards import Device
+from scm_hw.boards.toolchains import synthesis_family
 from scm_hw.design import Design
 from scm_hw.emit.formats import Field, input_fields, output_fields
-from scm_hw.emit.toolchains import SYNTHESIS, synthesis_family
+from scm_hw.emit.identity import describe
 from scm_hw.fold import FoldPlan, Phase
-from scm_hw.identity import describe
-from scm_hw.implement import Implementation
 from scm_hw.ir import Range
+from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
-from scm_hw.report.synthesis import Resources
-from scm_hw.rows import CheckRows
-from scm_hw.sample import RANDOM_ROWS
-from scm_hw.simulate import NETLIST, SimResult
+from scm_hw.target.devices import Device
+from scm_hw.target.resources import Resources
+from scm_hw.tools.nextpnr import Implementation
+from scm_hw.tools.yosys_scripts import SYNTHESIS
+from scm_hw.verify import NETLIST, SimResult
+from scm_hw.verify.rows import CheckRows
 
 FORMAT = "scm-report"
 

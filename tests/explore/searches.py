@@ -11,7 +11,7 @@ import numpy as np
 
 from scm_explore.command import add_command
 from scm_explore.journal import FILE
-from scm_hw.cli import _Parser
+from scm_hw.cli.commands import _Parser
 
 QUICK = ("--max-nodes", "5", "--no-synth", "-q")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scm_hw.fold import FoldedCore, FoldPlan, fold_machine, parse_fold
+from scm_hw.fold import FoldPlan, fold_machine, parse_fold
 from scm_hw.ir import Program, ranges
 from scm_hw.load import lower, lower_model, quantise
 from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.rtl.fold import FoldedCore
 from scm_hw.schedule import lay_out
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import optimise, random_model

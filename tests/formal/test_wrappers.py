@@ -8,9 +8,9 @@ from string import Template
 
 import pytest
 
-from scm_hw.interface import AxiLiteCore, AxiStreamCore
-from scm_hw.interface import registers as at
 from scm_hw.rtl import to_verilog
+from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore
+from scm_hw.rtl.axi import registers as at
 from tests.formal.prover import proves
 from tests.formal.rules import stream_rules
 from tests.hw.standin import StandIn

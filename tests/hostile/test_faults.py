@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from scm_hw import check
 from scm_hw.__main__ import main
+from scm_hw.common.folders import replacing, write_files
+from scm_hw.common.outputs import folder_of
 from scm_hw.errors import OptionError
-from scm_hw.folders import replacing, write_files
-from scm_hw.outputs import folder_of
-from scm_hw.simulate import run_icarus
+from scm_hw.verify import check, run_icarus
 from tests.hw.commands import command, contents, quick_build, run, small_model
 
 MARK = folder_of("an earlier one", "mark")

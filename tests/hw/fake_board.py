@@ -9,8 +9,8 @@ import threading
 import tty
 from collections.abc import Callable, Iterator
 
-from scm_hw.uart import Deframer, Fault, Hello, Kind, Packet
-from scm_hw.uart.packets import CYCLES, OFFSET, PAGE, TAG
+from scm_hw.rtl.uart import Deframer, Fault, Hello, Kind, Packet
+from scm_hw.rtl.uart.packets import CYCLES, OFFSET, PAGE, TAG
 
 Answer = Callable[[Packet, Packet], bytes]
 """A request and its right reply, to the bytes that go on the line."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from scm_hw import boards
 from scm_hw.build import load_design
+from scm_hw.common.folders import write_files
 from scm_hw.design import Design, Options
-from scm_hw.folders import write_files
 from tests.support import REPOSITORY, model_arrays, write_model
 
 FOLDER = REPOSITORY / "rtl_out" / "golden"

@@ -9,7 +9,6 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.interp import interpret
 from scm_hw.ir import (
     Argmax,
     AtLeast,
@@ -30,7 +29,8 @@ from scm_hw.ir import (
     Xor,
     range_of,
 )
-from scm_hw.simulate import Vectors
+from scm_hw.ir.interp import interpret
+from scm_hw.sim.vectors import Vectors
 
 # Every combination of inputs is tried up to this many.
 EXHAUSTIVE = 1 << 12

@@ -13,9 +13,9 @@ from scm_hw.design import Design, Options, compile_model
 from scm_hw.load import model_from_arrays
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
-from scm_hw.report.synthesis import Resources
-from scm_hw.rows import CheckRows, check_rows
-from scm_hw.simulate import SimResult
+from scm_hw.target.resources import Resources
+from scm_hw.verify import SimResult
+from scm_hw.verify.rows import CheckRows, check_rows
 from tests.pages import Element
 from tests.support import meta_array, model_arrays
 

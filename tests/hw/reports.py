@@ -7,9 +7,9 @@ from typing import Any
 from scm_hw import boards
 from scm_hw.design import compile_model
 from scm_hw.report.report import make_report
-from scm_hw.report.synthesis import Resources
-from scm_hw.rows import check_rows
-from scm_hw.simulate import SimResult
+from scm_hw.target.resources import Resources
+from scm_hw.verify import SimResult
+from scm_hw.verify.rows import check_rows
 from tests.hw.commands import SMALL
 from tests.support import random_model
 

@@ -8,9 +8,9 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 
 from scm_hw.boards import Board
-from scm_hw.interface import core_members
+from scm_hw.rtl.ports import core_members
+from scm_hw.rtl.uart import Hello
 from scm_hw.sim.vectors import Vectors
-from scm_hw.uart import Hello
 
 
 class StandIn(wiring.Component):

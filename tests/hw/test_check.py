@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from scm_hw import boards, check
-from scm_hw.check import (
+from scm_hw import boards
+from scm_hw.common.folders import write_files
+from scm_hw.design import Design, Options, compile_model
+from scm_hw.errors import MismatchError, OptionError, ToolError
+from scm_hw.sim.vectors import Vectors
+from scm_hw.verify import SimResult, check
+from scm_hw.verify.check import (
     AMARANTH_VECTORS,
     Tools,
     check_core,
@@ -19,11 +24,7 @@ from scm_hw.check import (
     parse_simulators,
     simulate,
 )
-from scm_hw.design import Design, Options, compile_model
-from scm_hw.errors import MismatchError, OptionError, ToolError
-from scm_hw.folders import write_files
-from scm_hw.rows import CheckRows, check_rows
-from scm_hw.simulate import SimResult, Vectors
+from scm_hw.verify.rows import CheckRows, check_rows
 from tests.hw.commands import SMALL
 from tests.support import random_model
 
@@ -255,7 +256,7 @@ def test_wrappers_are_played_where_cocotb_can(
 
 def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(
-        check.tools, "missing", lambda name: f"can't run {name}: gone" if name in names else None
+        check, "missing", lambda name: f"can't run {name}: gone" if name in names else None
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scm_hw.columns import by_name, outside_range
+from scm_hw.common.columns import by_name, outside_range
 from scm_hw.errors import OptionError
 
 NAMES = ("speed", "load", "clk", "a b")

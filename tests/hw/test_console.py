@@ -12,7 +12,7 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.build import Build
-from scm_hw.console import (
+from scm_hw.cli.console import (
     Progress,
     progress_bar,
     show_boards,
@@ -21,10 +21,10 @@ from scm_hw.console import (
     show_run,
     summary_lines,
 )
+from scm_hw.cli.text import printable
+from scm_hw.common.progress import listener
 from scm_hw.design import Design, compile_model
 from scm_hw.host.compare import Comparison
-from scm_hw.progress import listener
-from scm_hw.text import printable
 from tests.hw.commands import SMALL
 from tests.hw.reports import report_of
 from tests.support import random_model

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scm_hw.ir import Builder, Field, Input, Product, Program, Sum, Table, ranges
-from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import by_operation, estimate, schedule
+from scm_hw.tools.synthesis import synthesise
 from tests.support import compiled, random_model
 
 

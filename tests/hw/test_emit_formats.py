@@ -11,7 +11,7 @@ import pytest
 from scm_hw import boards
 from scm_hw.design import compile_model
 from scm_hw.emit import formats_files
-from scm_hw.identity import describe
+from scm_hw.emit.identity import describe
 from tests.support import random_model
 
 PROGRAM = r"""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scm_hw.emit import REGISTERS_HEADER, register_files
-from scm_hw.interface import registers as at
-from scm_hw.uart.description import Description, Feature, Output
+from scm_hw.rtl.axi import registers as at
+from scm_hw.rtl.uart.description import Description, Feature, Output
 from tests.support import REPOSITORY
 
 DIGEST = "ab" * 32

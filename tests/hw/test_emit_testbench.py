@@ -10,7 +10,8 @@ import pytest
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.rtl import to_verilog
-from scm_hw.simulate import Vectors, lint, run_testbench
+from scm_hw.sim.vectors import Vectors
+from scm_hw.verify import lint, run_testbench
 from tests.hw.standin import StandIn, standin_vectors
 
 

@@ -10,17 +10,12 @@ from pathlib import Path
 import pytest
 
 from scm_hw import boards
-from scm_hw.emit import (
-    CorePorts,
-    board_files,
-    interface_files,
-    out_of_context_files,
-    uart_files,
-)
+from scm_hw.emit import board_files, interface_files, out_of_context_files, uart_files
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.emit.vivado import core_path
 from scm_hw.rtl import to_verilog
-from scm_hw.simulate import lint
+from scm_hw.rtl.ports import CorePorts
+from scm_hw.verify import lint
 from tests.hw.standin import StandIn, standin_hello, standin_vectors
 
 XDC = "scm_top.xdc"

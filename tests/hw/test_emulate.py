@@ -17,13 +17,13 @@ from scm_hw import boards
 from scm_hw.__main__ import main
 from scm_hw.build import file_digest, load_design
 from scm_hw.design import Design, Options
-from scm_hw.emulate import Emulator, compile_emulator, fastest_baud
 from scm_hw.errors import LinkError, OptionError, ToolError
 from scm_hw.host import Board
 from scm_hw.host.compare import compare
-from scm_hw.interp import interpret
-from scm_hw.rows import check_rows
-from scm_hw.uart.description import Description
+from scm_hw.host.emulator import Emulator, compile_emulator, fastest_baud
+from scm_hw.ir.interp import interpret
+from scm_hw.rtl.uart.description import Description
+from scm_hw.verify.rows import check_rows
 from tests.hw.commands import command, small_model
 
 # The cheapest board to simulate: its clock is slow.
@@ -204,7 +204,7 @@ def test_a_wrong_board_is_found_out(
 
 def test_the_program_dies_with_its_parent(program: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from scm_hw.emulate import Emulator\n"
+        "import sys, time; from pathlib import Path; from scm_hw.host.emulator import Emulator\n"
         "e = Emulator(Path(sys.argv[1])); e.start(); print(e.process.pid, flush=True)\n"
         "time.sleep(60)"
     )
@@ -249,8 +249,8 @@ def test_a_link_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 def test_a_board_that_does_not_compile_is_one_line(
     design: Design, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scm_hw.emulate.emulator.run_tool", lambda *_, **__: 1)
-    monkeypatch.setattr("scm_hw.emulate.emulator.telling_line", lambda _: "Error: no compiler")
+    monkeypatch.setattr("scm_hw.host.emulator.run_tool", lambda *_, **__: 1)
+    monkeypatch.setattr("scm_hw.host.emulator.telling_line", lambda _: "Error: no compiler")
     message = r"^verilator must compile the board, not fail \(Error: no compiler\)$"
     with pytest.raises(ToolError, match=message):
         compile_emulator(design, tmp_path)
@@ -263,7 +263,7 @@ def test_a_baud_that_was_told_is_kept(model: Path, monkeypatch: pytest.MonkeyPat
         asked.append(design.options.baud)
         raise OptionError("enough")
 
-    monkeypatch.setattr("scm_hw.cli_board.compile_emulator", compiling)
+    monkeypatch.setattr("scm_hw.cli.board.compile_emulator", compiling)
     for baud in ((), ("--baud", "115200")):
         assert main(["emulate", str(model), "--board", BOARD.name, *baud, "-q"]) == 2
     assert asked == [fastest_baud(BOARD), 115200]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scm_hw import boards, check
+from scm_hw import boards
 from scm_hw.build import BuildOptions, build
 from scm_hw.design import Design, Options, compile_model
 from scm_hw.errors import FitError, OptionError
@@ -26,6 +26,7 @@ from scm_hw.fold import (
 )
 from scm_hw.fold.candidates import foldings
 from scm_hw.load import lower_model, quantise
+from scm_hw.verify import check
 from tests.hw.test_fold import IMAGES
 from tests.support import model_arrays, random_model, write_model
 

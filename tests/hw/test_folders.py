@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from scm_hw.common.folders import replacing, write_file, write_files
+from scm_hw.common.outputs import folder_of
 from scm_hw.errors import OptionError
-from scm_hw.folders import replacing, write_file, write_files
-from scm_hw.outputs import folder_of
 from tests.hw.commands import contents
 
 MARKER = "digest.txt"

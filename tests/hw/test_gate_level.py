@@ -14,13 +14,13 @@ import pytest
 from scm_hw import boards
 from scm_hw import build as building
 from scm_hw.build import BuildOptions, build
-from scm_hw.check import select_vectors
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import MismatchError, OptionError, ToolError
-from scm_hw.report.synthesis import synthesise
-from scm_hw.rows import check_rows
-from scm_hw.simulate import SimResult, _primitives, run_netlist
-from scm_hw.simulate._primitives import primitive_models
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify import SimResult, primitives, run_netlist
+from scm_hw.verify.check import select_vectors
+from scm_hw.verify.primitives import primitive_models
+from scm_hw.verify.rows import check_rows
 from tests.hw.commands import SMALL, small_model
 from tests.support import random_model
 
@@ -277,7 +277,7 @@ def test_models_of_another_yosys_are_refused(
 ) -> None:
     models = tmp_path / "cells_sim.v"
     models.write_text("module LUT1(); endmodule\n")
-    monkeypatch.setattr(_primitives, "_yosys_models", lambda _: models)
+    monkeypatch.setattr(primitives, "_yosys_models", lambda _: models)
     with pytest.raises(ToolError, match=r"must have the block memories once each, not 0 in all"):
         primitive_models("")
 

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from scm_hw import boards
-from scm_hw.check import select_vectors
+from scm_hw.boards.toolchains import synthesis_family
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.emit import synthesis_family
 from scm_hw.errors import ToolError
-from scm_hw.report.synthesis import Resources, synthesise
-from scm_hw.rows import check_rows
-from scm_hw.simulate import SimResult, run_netlist
-from scm_hw.simulate._primitives import primitive_models
+from scm_hw.target.resources import Resources
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify import SimResult, run_netlist
+from scm_hw.verify.check import select_vectors
+from scm_hw.verify.primitives import primitive_models
+from scm_hw.verify.rows import check_rows
 from tests.support import random_model
 
 MODEL: dict[str, Any] = {"features": 3, "layers": (8, 6), "bits": 7, "input_bits": 6, "rows": 4}

@@ -12,7 +12,7 @@ import pytest
 
 from scm_hw import build as building
 from scm_hw.__main__ import main
-from scm_hw.report.synthesis import synthesise
+from scm_hw.tools.synthesis import synthesise
 from scm_train.__main__ import main as train
 from tests.hw.commands import SMALL, run, small_model, write_csv
 

@@ -15,15 +15,15 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.design import compile_model
+from scm_hw.emit.identity import describe
 from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host import Board, exchange, link
 from scm_hw.host import board as host_board
 from scm_hw.host.link import LostError
-from scm_hw.identity import describe
-from scm_hw.interp import interpret
-from scm_hw.rows import hardware_inputs
-from scm_hw.uart import Fault, Kind, Packet
-from scm_hw.uart.description import Description
+from scm_hw.ir.interp import interpret
+from scm_hw.rtl.uart import Fault, Kind, Packet
+from scm_hw.rtl.uart.description import Description
+from scm_hw.verify.rows import hardware_inputs
 from tests.hw.fake_board import FakeBoard
 from tests.hw.standin import standin_hello
 from tests.support import random_model

@@ -10,9 +10,9 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
+from scm_hw.emit.identity import describe
 from scm_hw.errors import LinkError, MismatchError
 from scm_hw.host.compare import Comparison, _check_fields, _fixed_point
-from scm_hw.identity import describe
 from scm_hw.load import choose_fixed_point
 from tests.support import random_model
 

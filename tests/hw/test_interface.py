@@ -10,11 +10,12 @@ from amaranth.lib.wiring import Component
 
 from scm_hw import boards
 from scm_hw.__main__ import main
-from scm_hw.emit import CorePorts, interface_files, wrapper_name
+from scm_hw.emit import interface_files, wrapper_name
 from scm_hw.errors import MismatchError, OptionError, ToolError
-from scm_hw.interface import AxiLiteCore, VerilogCore
 from scm_hw.rtl import to_verilog
-from scm_hw.simulate import lint, run_interface
+from scm_hw.rtl.axi import AxiLiteCore
+from scm_hw.rtl.ports import CorePorts, VerilogCore
+from scm_hw.verify import lint, run_interface
 from tests.hw.commands import contents, small_model
 from tests.hw.standin import FoldedStandIn, StandIn, standin_vectors
 
@@ -124,7 +125,7 @@ def test_build_proves_the_wrapper_it_hands_out(
     assert {f"scm_{interface}.v", "package_ip.tcl"} <= written
     assert ("scm_regs.h" in written) == (interface == "axil")
     before = contents(tmp_path / "out")
-    monkeypatch.setattr("scm_hw.check.run_interface", _fails)
+    monkeypatch.setattr("scm_hw.verify.check.run_interface", _fails)
     assert main(arguments) == 1
     assert contents(tmp_path / "out") == before
 

@@ -10,18 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scm_hw.interp import BLOCK_ROWS, interpret, trace
-from scm_hw.ir import (
-    Argmax,
-    AtLeast,
-    Builder,
-    Constant,
-    Input,
-    Program,
-    Sum,
-    Xor,
-    verify,
-)
+from scm_hw.ir import Argmax, AtLeast, Builder, Constant, Input, Program, Sum, Xor, verify
+from scm_hw.ir.interp import BLOCK_ROWS, interpret, trace
 from tests.hw import oracle
 from tests.hw.programs import random_program, rows_for
 

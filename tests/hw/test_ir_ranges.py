@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scm_hw.interp import trace
 from scm_hw.ir import (
     Argmax,
     AtLeast,
@@ -28,6 +27,7 @@ from scm_hw.ir import (
     Xor,
     ranges,
 )
+from scm_hw.ir.interp import trace
 from tests.hw import oracle
 from tests.hw.programs import random_program, rows_for
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.interp import interpret
 from scm_hw.ir import ranges
+from scm_hw.ir.interp import interpret
 from scm_hw.load import (
     FixedPoint,
     Model,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from scm_hw.errors import UnsupportedModelError
-from scm_hw.interp import interpret, trace
 from scm_hw.ir import ranges, verify
+from scm_hw.ir.interp import interpret, trace
 from scm_hw.load import (
     Model,
     classes_of,

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from scm_hw import boards
-from scm_hw.check import simulate
 from scm_hw.design import Design, Options, compile_model
+from scm_hw.emit.identity import describe
 from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.identity import describe
-from scm_hw.interp import interpret
 from scm_hw.ir import Product
+from scm_hw.ir.interp import interpret
 from scm_hw.load import (
     Model,
     classes_of,
@@ -30,7 +29,8 @@ from scm_hw.load import (
     parse_input_formats,
     quantise,
 )
-from scm_hw.rows import check_rows, hardware_inputs
+from scm_hw.verify.check import simulate
+from scm_hw.verify.rows import check_rows, hardware_inputs
 from tests.hw import oracle
 from tests.support import exposing_hidden, meta_array, model_arrays, random_model
 

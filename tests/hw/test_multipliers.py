@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import Constant, Product, Program
+from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes import lower_sums
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import lay_out
-from scm_hw.simulate import run_amaranth, run_icarus
 from scm_hw.target import XC7
+from scm_hw.verify import run_amaranth, run_icarus
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import optimise, random_model
 

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from scm_hw.__main__ import main
-from scm_hw.emulate import LINK
+from scm_hw.common.outputs import Kind, check_output, folder_of
 from scm_hw.errors import OptionError
-from scm_hw.outputs import Kind, check_output, folder_of
+from scm_hw.host.emulator import LINK
 from tests.hw.commands import quick_build, small_model, write_csv
 
 FILE = Kind("file", "an earlier page", lambda path: path.read_text() == "ours")

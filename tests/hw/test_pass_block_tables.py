@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import Field, Input, Program, Sum, Table, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes import block_tables
 from scm_hw.passes.block_tables import MIN_READERS
-from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Layout, estimate, lay_out
-from scm_hw.simulate import run_amaranth, run_icarus, run_verilator
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify import run_amaranth, run_icarus, run_verilator
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import optimise, random_model
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import Input, Less, Program, Xor, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.passes.level_search import thresholds_reached
 from scm_hw.passes.rewrite import Rewriter
 from scm_hw.target import XC7

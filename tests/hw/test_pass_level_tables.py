@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Field, Input, Op, Program, Sum, Table, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.simplify import simplify

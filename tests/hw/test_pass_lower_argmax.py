@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import Argmax, Builder, Input, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.passes.lower_argmax import lower_argmax
 from tests.hw.programs import rows_for
 

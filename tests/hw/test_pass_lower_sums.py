@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Builder, Input, Program, Sum, Table, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.passes import lower_sums
 from scm_hw.passes.sum_terms import signed_digits
 from scm_hw.schedule.pipeline import LUTS_PER_NS

@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Builder, Input, Op, Program, Sum, Table, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.passes.node_tables import node_tables
 from scm_hw.target import XC7
 from tests.hw.programs import rows_for

@@ -18,13 +18,13 @@ from scm_hw import boards
 from scm_hw.__main__ import main
 from scm_hw.design import Options, compile_model
 from scm_hw.errors import CompilerError
-from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Input, Program, Sum, Table
+from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes import NAMES, PASSES, Choices, Pass, Passes
-from scm_hw.rows import check_rows
 from scm_hw.schedule import MODES, lay_out
 from scm_hw.target import TECHNOLOGIES, XC7
+from scm_hw.verify.rows import check_rows
 from tests.hw.commands import small_model
 from tests.hw.programs import random_sums, rows_for
 from tests.support import random_model

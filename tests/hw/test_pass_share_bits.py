@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scm_hw import boards
+from scm_hw.cli.explain import explain
 from scm_hw.design import compile_model
-from scm_hw.explain import explain
-from scm_hw.interp import interpret
 from scm_hw.ir import AtLeast, Builder, Input, Program, Sum, Table, Xor, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.passes import lower_sums, share_bits
-from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import lay_out
-from scm_hw.simulate import run_amaranth, run_icarus, run_netlist, run_verilator
 from scm_hw.target import XC7
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify import run_amaranth, run_icarus, run_netlist, run_verilator
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import optimise, random_model
 

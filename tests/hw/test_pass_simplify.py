@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scm_hw.interp import interpret
 from scm_hw.ir import (
     Argmax,
     AtLeast,
@@ -20,6 +19,7 @@ from scm_hw.ir import (
     Table,
     verify,
 )
+from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes.simplify import simplify
 from tests.hw.programs import rows_for, without_parts

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scm_hw import ir, passes
-from scm_hw.interp import interpret
 from scm_hw.ir import Argmax, AtLeast, Program, Sum, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes import ALWAYS, PASSES, Choices, lower_sums
 from scm_hw.target import XC7

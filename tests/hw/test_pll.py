@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from scm_hw import boards
 from scm_hw.boards.pll import DETECTOR, VCO, Pll, pll_for
+from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.design import Options
-from scm_hw.emit import toolchain_of
-from scm_hw.emulate import Emulator, compile_emulator, fastest_baud
 from scm_hw.errors import OptionError
 from scm_hw.host import Board
-from scm_hw.rows import check_rows
-from scm_hw.simulate import lint
+from scm_hw.host.emulator import Emulator, compile_emulator, fastest_baud
+from scm_hw.verify import lint
+from scm_hw.verify.rows import check_rows
 from tests.hw.commands import small_model
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from amaranth.lib import wiring
 
-from scm_hw.fold import FoldedCore
-from scm_hw.interp import interpret
 from scm_hw.ir import Program
+from scm_hw.ir.interp import interpret
 from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.rtl.fold import FoldedCore
 from tests.hw.test_fold import folded
 from tests.support import compiled, random_model
 

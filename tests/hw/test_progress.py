@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from scm_hw import boards, progress
-from scm_hw.console import Progress
+from scm_hw import boards
+from scm_hw.cli.console import Progress
+from scm_hw.common import progress
 from scm_hw.design import compile_model
 from scm_hw.passes import PASSES
-from scm_hw.report import synthesis
-from scm_hw.report.synthesis import expected_seconds, synthesise
-from scm_hw.rows import check_rows
-from scm_hw.simulate import run_amaranth, run_icarus
+from scm_hw.tools import synthesis
+from scm_hw.tools.synthesis import expected_seconds, synthesise
+from scm_hw.verify import run_amaranth, run_icarus
+from scm_hw.verify.rows import check_rows
 from tests.hw.commands import SMALL, command, small_model
 from tests.support import random_model
 from tests.terminal import on_terminal

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.fold import FoldedCore, FoldPlan, fold_machine, parse_fold
-from scm_hw.interp import interpret
+from scm_hw.fold import FoldPlan, fold_machine, parse_fold
 from scm_hw.ir import Program, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.load import (
     Model,
     check_supported,
@@ -28,10 +28,11 @@ from scm_hw.load import (
     model_from_arrays,
     quantise,
 )
-from scm_hw.report.synthesis import synthesise
 from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.rtl.fold import FoldedCore
 from scm_hw.schedule import MODES, lay_out
-from scm_hw.simulate import run_amaranth, run_netlist
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify import run_amaranth, run_netlist
 from tests.hw import oracle
 from tests.hw.programs import packed_vectors, rows_for
 from tests.hw.random_models import (

@@ -12,8 +12,8 @@ import pytest
 from scm_hw import boards
 from scm_hw.design import compile_model
 from scm_hw.report.storage import weights
-from scm_hw.report.synthesis import Resources
-from scm_hw.simulate import SimResult
+from scm_hw.target.resources import Resources
+from scm_hw.verify import SimResult
 from tests.hw import oracle
 from tests.hw.commands import SMALL
 from tests.hw.reports import COUNTED, KEYS, report_of

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from scm_hw.common.templates import render
 from scm_hw.report import plots
-from scm_hw.templates import render
 from tests.pages import parsed
 
 

@@ -11,7 +11,6 @@ import pytest
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-from scm_hw.interp import interpret, trace
 from scm_hw.ir import (
     AtLeast,
     Builder,
@@ -28,9 +27,10 @@ from scm_hw.ir import (
     Xor,
     node_part,
 )
+from scm_hw.ir.interp import interpret, trace
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.schedule import Schedule, schedule
-from scm_hw.simulate import run_amaranth
+from scm_hw.verify import run_amaranth
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import compiled, random_model
 

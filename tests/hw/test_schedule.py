@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from scm_hw.errors import OptionError
-from scm_hw.interp import interpret
 from scm_hw.ir import Builder, Constant, Input, Product, Program, operands, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes import lower_sums
 from scm_hw.schedule import MODES, Schedule, lay_out, schedule

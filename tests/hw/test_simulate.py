@@ -15,18 +15,9 @@ import pytest
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import MismatchError, ToolError
 from scm_hw.rtl import to_verilog
-from scm_hw.simulate import (
-    Probe,
-    Vectors,
-    kill_all,
-    lint,
-    run_amaranth,
-    run_icarus,
-    run_testbench,
-    run_tool,
-    run_verilator,
-    telling_line,
-)
+from scm_hw.sim.vectors import Probe, Vectors
+from scm_hw.tools.process import kill_all, run_tool, telling_line
+from scm_hw.verify import lint, run_amaranth, run_icarus, run_testbench, run_verilator
 from tests.hw.standin import FoldedStandIn, StandIn, standin_vectors
 
 FAULTS = {
@@ -172,7 +163,7 @@ def test_run_tool_kills_what_a_program_left_running(tmp_path: Path) -> None:
 
 def test_interrupt_kills_the_children(tmp_path: Path) -> None:
     script = (
-        "import sys, pathlib; from scm_hw.simulate import run_tool\n"
+        "import sys, pathlib; from scm_hw.verify import run_tool\n"
         "run_tool(['sh', '-c', 'echo $$; sleep 60 & echo $!; wait'], name='sh',\n"
         "         cwd=pathlib.Path(sys.argv[1]), log=pathlib.Path(sys.argv[1]) / 'log',\n"
         "         timeout=60, on_line=lambda line: print(line, flush=True))\n"

@@ -13,12 +13,12 @@ import pytest
 from scm_hw import boards
 from scm_hw.build import load_design
 from scm_hw.design import Options
-from scm_hw.emit import yosys
 from scm_hw.errors import FitError, OptionError, ToolError
-from scm_hw.report import synthesis
-from scm_hw.report.synthesis import Resources, fits, synthesise
 from scm_hw.rtl import to_verilog
-from scm_hw.simulate import run_icarus
+from scm_hw.target.resources import Resources, fits
+from scm_hw.tools import synthesis, yosys_scripts
+from scm_hw.tools.synthesis import synthesise
+from scm_hw.verify import run_icarus
 from tests.hw.commands import small_model
 from tests.hw.standin import StandIn, standin_vectors
 
@@ -37,7 +37,7 @@ def no_yosys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seed_cache(folder: Path, sources: dict[str, str], content: str, netlist: str | None) -> None:
-    script = yosys.without_block_ram(sources, "scm_core", "xc7")
+    script = yosys_scripts.without_block_ram(sources, "scm_core", "xc7")
     assert script is not None
     stem = folder / synthesis._digest(sources, script)
     stem.with_suffix(".json").write_text(content)
@@ -97,9 +97,9 @@ def test_the_shorter_script_gives_the_same_netlist(
     text: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources, shorter = {"scm_core.v": text()}, tmp_path / "shorter.v"
-    assert yosys.without_block_ram(sources, "scm_core", "xc7") is not None
+    assert yosys_scripts.without_block_ram(sources, "scm_core", "xc7") is not None
     found = synthesise(sources, cache_dir=tmp_path / "one", netlist=shorter)
-    monkeypatch.setattr(yosys, "without_block_ram", lambda *_: None)
+    monkeypatch.setattr(yosys_scripts, "without_block_ram", lambda *_: None)
     assert synthesise(sources, cache_dir=tmp_path / "two", netlist=tmp_path / "whole.v") == found
     assert shorter.read_bytes() == (tmp_path / "whole.v").read_bytes()
 
@@ -113,9 +113,9 @@ def test_the_shorter_script_gives_folded_cores_the_same_cells(
     text = load_design(model, boards.get("arty-a7"), Options(fold="1x2")).verilog
     sources = {"scm_core.v": text}
     assert re.search(r"reg .*\[\d+:0\];", text)
-    assert yosys.without_block_ram(sources, "scm_core", "xc7") is not None
+    assert yosys_scripts.without_block_ram(sources, "scm_core", "xc7") is not None
     found = synthesise(sources, cache_dir=tmp_path / "one")
-    monkeypatch.setattr(yosys, "without_block_ram", lambda *_: None)
+    monkeypatch.setattr(yosys_scripts, "without_block_ram", lambda *_: None)
     assert synthesise(sources, cache_dir=tmp_path / "two") == found
 
 
@@ -125,7 +125,8 @@ def test_a_table_for_a_block_ram_gets_one(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(synthesis, "_run_yosys", lambda *words: ran.append(words[1]) or run(*words))
     sources = {"scm_core.v": table(11)}
     assert synthesise(sources, cache_dir=tmp_path).bram > 0
-    assert ran == [f(sources, "scm_core", "xc7") for f in (yosys.without_block_ram, yosys.whole)]
+    both = (yosys_scripts.without_block_ram, yosys_scripts.whole)
+    assert ran == [f(sources, "scm_core", "xc7") for f in both]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_the_whole_script_is_for_all_others(
 ) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda _: release)
     sources = {"scm_core.v": f"module scm_core();\n{text}endmodule\n"}
-    assert yosys.without_block_ram(sources, "scm_core", family) is None
+    assert yosys_scripts.without_block_ram(sources, "scm_core", family) is None
 
 
 def test_damaged_cache_is_mended(tmp_path: Path) -> None:

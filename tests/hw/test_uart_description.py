@@ -12,9 +12,9 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
+from scm_hw.emit.identity import describe
 from scm_hw.errors import LinkError, OptionError
-from scm_hw.identity import describe
-from scm_hw.uart.description import Description
+from scm_hw.rtl.uart.description import Description
 from tests.support import random_model
 
 ARTY = boards.get("arty-a7")

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
 
-from scm_hw.uart import Deframer, Fault, FrameBuffer, Framer, Packet
-from scm_hw.uart.packets import ESCAPE, FLAG, HEADER, MAX_CONTENT
+from scm_hw.rtl.uart import Deframer, Fault, FrameBuffer, Framer, Packet
+from scm_hw.rtl.uart.packets import ESCAPE, FLAG, HEADER, MAX_CONTENT
 
 SPECIAL = bytes([FLAG, ESCAPE, FLAG ^ 0x20, ESCAPE ^ 0x20])
 # Where the line reports a byte without its stop bit.

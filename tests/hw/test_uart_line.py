@@ -11,7 +11,7 @@ from amaranth.sim import Simulator, SimulatorContext
 
 from scm_hw import boards
 from scm_hw.errors import OptionError
-from scm_hw.uart import MAX_BAUD, BitRate, Receiver, Transmitter, check_baud
+from scm_hw.rtl.uart import MAX_BAUD, BitRate, Receiver, Transmitter, check_baud
 
 # As few cycles for a bit as are allowed, whole and broken; the listed boards at 3 Mbaud and at 1.
 RATES = [(12, 3_000_000), (12, 1_500_000), (100, 3_000_000), (12, 1_000_000), (25, 2_999_999)]

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator, SimulatorContext
 
 from scm_hw.errors import LinkError, OptionError
-from scm_hw.uart import (
+from scm_hw.rtl.uart import (
     Deframer,
     Fault,
     Hello,
@@ -21,7 +21,7 @@ from scm_hw.uart import (
     buffer_capacity,
     predict_request,
 )
-from scm_hw.uart.packets import OFFSET, PAGE
+from scm_hw.rtl.uart.packets import OFFSET, PAGE
 from tests.hw.standin import FoldedStandIn, StandIn, standin_vectors
 
 DESCRIPTION = bytes(Random(0).randbytes(PAGE + 50))

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from scm_hw import boards
-from scm_hw.cli_units import input_formats
+from scm_hw.cli.units import input_formats
 from scm_hw.design import Options, compile_model
+from scm_hw.emit.identity import identity
 from scm_hw.errors import MismatchError, OptionError
 from scm_hw.host import Board
 from scm_hw.host.compare import compare
-from scm_hw.identity import identity
-from scm_hw.interp import interpret
+from scm_hw.ir.interp import interpret
 from scm_hw.load import Model, evaluate, rmse
-from scm_hw.rows import check_rows, pack, unpack
+from scm_hw.verify.rows import check_rows, pack, unpack
 from tests.hw.commands import run, small_model
 from tests.hw.fake_board import FakeBoard
 from tests.support import random_model

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scm_hw import yowasp
+from scm_hw.tools import yowasp
 
 # A tool that says when it runs, and takes its time the first time.
 TOOL = """
@@ -24,7 +24,7 @@ def run_yosys(arguments):
         return 1
     return 0
 """
-SCRIPT = "from scm_hw import yowasp; print(*yowasp.command('yosys'))"
+SCRIPT = "from scm_hw.tools import yowasp; print(*yowasp.command('yosys'))"
 
 
 @pytest.fixture

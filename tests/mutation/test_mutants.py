@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from scm_hw import boards
-from scm_hw.check import select_vectors
+from scm_hw.common.folders import write_files
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.errors import MismatchError, ToolError
-from scm_hw.folders import write_files
-from scm_hw.rows import check_rows
-from scm_hw.simulate import Vectors, run_icarus, run_testbench
+from scm_hw.sim.vectors import Vectors
+from scm_hw.verify import run_icarus, run_testbench
+from scm_hw.verify.check import select_vectors
+from scm_hw.verify.rows import check_rows
 from tests.hw.programs import packed_vectors, rows_for
 from tests.mutation.mutants import KINDS, Mutant, mutants
 from tests.support import random_model

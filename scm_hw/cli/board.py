@@ -1,0 +1,143 @@
+"""The commands that talk to a board, or stand in for one: `run` and `emulate`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from scm_hw.boards import Board as Target
+from scm_hw.build import DEFAULT_OUT, build_name, choose_board, file_digest, load_design
+from scm_hw.cli.console import Progress, progress_bar, show_run
+from scm_hw.common.outputs import check_output
+from scm_hw.design import DEFAULT_BAUD, Options
+from scm_hw.errors import OptionError
+from scm_hw.host import Board
+from scm_hw.host.compare import as_record, compare, find_model, find_port
+from scm_hw.host.emulator import LINK, Emulator, compile_emulator, fastest_baud
+from scm_hw.host.link import announced, await_port
+from scm_hw.load import read_model
+from scm_hw.rtl.uart import MAX_BAUD, check_baud
+from scm_hw.verify.check import choose_tools
+from scm_hw.verify.rows import read_csv
+
+AUTO = "auto"
+# Where a model file is looked for that isn't named.
+MODEL_FOLDERS = (Path(), DEFAULT_OUT)
+
+AddDesign = Callable[[argparse.ArgumentParser], None]
+DesignOptions = Callable[[argparse.Namespace], Options]
+
+
+def add_board_commands(commands: Any, add_design: AddDesign, options: DesignOptions) -> None:
+    """Add both; how a design is told and compiled is the command line's to say."""
+    _add_run(commands.add_parser("run", help="run rows on a board, beside the PC model"))
+    emulating = commands.add_parser("emulate", help="a board without a board, in Verilator")
+    add_design(emulating)
+    _add_emulate(emulating)
+    emulating.set_defaults(run=lambda args: _emulate(args, options))
+
+
+def add_baud(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--baud",
+        type=int,
+        default=DEFAULT_BAUD,
+        help=f"of the serial port, up to {MAX_BAUD} (default %(default)s)",
+    )
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--force", action="store_true", help="replace files or folders of others too, never inputs"
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data", type=Path, nargs="?", help="CSV with targets (default: the model's own test rows)"
+    )
+    parser.add_argument(
+        "--port",
+        default=AUTO,
+        help="serial port, or auto (default): the first USB one where a board with the model says "
+        "hello",
+    )
+    add_baud(parser)
+    parser.add_argument(
+        "--model",
+        type=Path,
+        help="default: the file that the board was built from, here or in rtl_out/",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+    parser.set_defaults(run=_run)
+
+
+def _add_emulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", help="default: the model's own, or that of its file")
+    parser.add_argument(
+        "--baud", type=int, help="of the emulated board (default: as fast as its receiver can)"
+    )
+    parser.add_argument(
+        "--link", type=Path, metavar="PATH", help="a path that leads to the pseudo-terminal"
+    )
+    add_force(parser)
+    parser.add_argument(
+        "--noise", type=float, default=0.0, metavar="SHARE", help="of bytes spoilt on the line"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the noise")
+
+
+def _run(args: argparse.Namespace) -> None:
+    baud = check_baud(args.baud)
+    wanted = file_digest(args.model) if args.model else None
+    port = find_port(baud, wanted) if args.port == AUTO else args.port
+    await_port(port, lambda text: print(text, file=sys.stderr))
+    with Board(port, baud=baud) as board:
+        path = args.model or find_model(board.hello.model_digest.hex(), MODEL_FOLDERS)
+        model = read_model(path)
+        board.require_model(file_digest(path))
+        rows = read_csv(model, args.data) if args.data else model.evaluation
+        if rows is None:
+            raise OptionError(f"{path} has no test rows of its own; name a CSV file with some")
+        with progress_bar(args.quiet or args.json, len(rows)) as progress:
+            found = compare(board, model, rows, progress)
+    if args.json:
+        print(json.dumps(as_record(found)))
+    else:
+        show_run(found)
+    found.check()
+
+
+def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:
+    board = choose_board(args.board, args.part, args.clock)
+    if args.link is not None:
+        check_output(args.link, LINK, force=args.force)
+    choose_tools(["verilator"])
+    if args.baud is None:
+        args.baud = fastest_baud(board)
+    try:
+        _run_emulator(args, board, options(args))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the emulator has ended") from None
+
+
+def _run_emulator(args: argparse.Namespace, board: Target, options: Options) -> None:
+    progress = Progress(args.quiet or args.json)
+    with tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch, ExitStack() as running:
+        with announced(args.link):
+            with progress.running():
+                progress.tell("compiling the board")
+                design = load_design(args.model, board, options)
+                name = build_name(args.model, design.model, args.name)
+                program = compile_emulator(design, Path(scratch), name)
+            emulator = Emulator(program, link=args.link, noise=args.noise, seed=args.seed)
+            running.enter_context(emulator.running())
+        print(args.link or emulator.port, flush=True)
+        emulator.wait()

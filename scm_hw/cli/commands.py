@@ -1,0 +1,336 @@
+"""The arguments of `python -m scm_hw`, and what each command does with them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, NoReturn
+
+from scm_hw import boards
+from scm_hw.boards.toolchains import TOOLCHAINS
+from scm_hw.build import BuildOptions, build, choose_board, load_design
+from scm_hw.cli.board import add_baud, add_board_commands, add_force
+from scm_hw.cli.console import Progress, show_boards, show_build, show_comparison, show_steps
+from scm_hw.cli.explain import explain, program_after
+from scm_hw.cli.text import printable
+from scm_hw.cli.units import add_units, input_formats
+from scm_hw.common.folders import write_file, write_files
+from scm_hw.common.outputs import check_output, folder_of
+from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
+from scm_hw.emit import INTERFACES
+from scm_hw.errors import OptionError
+from scm_hw.ir import as_json
+from scm_hw.load import DEFAULT_TOLERANCE
+from scm_hw.passes import NAMES
+from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
+from scm_hw.schedule import MODES
+from scm_hw.verify.check import SIMULATORS, choose_tools, parse_simulators, simulate
+from scm_hw.verify.rows import check_rows, read_csv
+
+# Entry points of this group are called with the subparsers, to add a command each.
+COMMANDS = "scm_hw.commands"
+# By this file the work folder of `sim` is told from other folders.
+WORK_MARKER = ".scm_hw_sim"
+WORK = folder_of("an earlier work folder", WORK_MARKER, option="--workdir", replaced=False)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(f"{message}; see {self.prog} --help")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m scm_hw",
+        description="Compile a stochastic configuration machine (model.npz) to an FPGA design.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_build(commands.add_parser("build", help="model file to a checked design in rtl_out/"))
+    _add_sim(commands.add_parser("sim", help="run a model's core in one simulator"))
+    _add_show(commands.add_parser("show", help="print the integer program of a model"))
+    _add_report(commands.add_parser("report", help="compare builds side by side"))
+    add_board_commands(commands, _add_design, _options)
+    listing = commands.add_parser("boards", help="list the boards with their resources")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing.set_defaults(run=_boards)
+    # Other packages add commands of their own: `explore` needs the trainer, which is not for us.
+    for found in sorted(entry_points(group=COMMANDS), key=lambda point: point.name):
+        found.load()(commands)
+    return parser
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, help="the model file, as scm_train writes it")
+    parser.add_argument(
+        "--board",
+        help=f"one of {', '.join(boards.names())} (default arty-a7), or any board of "
+        "amaranth-boards with a UART, by its module or class",
+    )
+    parser.add_argument("--part", help="another 7-series part, without a board top")
+    parser.add_argument(
+        "--clock",
+        type=float,
+        metavar="MHZ",
+        help="default: the board's; another is made by the board top's clock manager (7 series), "
+        "or the board top is left out",
+    )
+    parser.add_argument("--pipeline", choices=MODES, default="balanced", help="default %(default)s")
+    parser.add_argument("--latency", type=int, metavar="CYCLES", help="at most so many cycles")
+    parser.add_argument(
+        "--fold",
+        default="auto",
+        metavar="FOLD",
+        help="auto (default): unrolled, or folded as little as fits; none; or PExSIMD for all "
+        "layers, such as 8x32, or a list of them, one for each",
+    )
+    parser.add_argument(
+        "--tables",
+        choices=("auto", "lut", "block"),
+        default="auto",
+        help="where levels are looked up: in LUTs, in block RAM (fewer LUTs, a cycle more), or "
+        "(auto) in LUTs as long as they suffice",
+    )
+    parser.add_argument(
+        "--multipliers",
+        choices=("auto", "lut"),
+        default="auto",
+        help="constants are multiplied in DSP blocks where that pays (auto), or only in LUTs",
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=DEFAULT_TOLERANCE,
+        help="relative RMSE (or share of rows of a classifier) that fixed point may cost "
+        "(default %(default)g)",
+    )
+    parser.add_argument(
+        "--frac-bits", type=int, metavar="N", help="fraction bits of coefficients, as told"
+    )
+    add_units(parser)
+    parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+
+
+def _add_build(parser: argparse.ArgumentParser) -> None:
+    _add_design(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default rtl_out/NAME")
+    add_force(parser)
+    parser.add_argument(
+        "--interface",
+        choices=INTERFACES,
+        default="stream",
+        help="stream (default): the bare core; axis, axil: AXI4-Stream or AXI4-Lite around it",
+    )
+    parser.add_argument(
+        "--top",
+        choices=TOPS,
+        default="uart",
+        help="uart (default): the board answers over USB; self-test: it tests itself",
+    )
+    add_baud(parser)
+    parser.add_argument("--name", help="default: the model's own, or that of its file")
+    parser.add_argument(
+        "--sim",
+        metavar="LIST",
+        help=f"simulators, of {','.join(SIMULATORS)} (default: those that are installed)",
+    )
+    parser.add_argument("--no-sim", action="store_true", help="leave the simulations out")
+    parser.add_argument("--no-synth", action="store_true", help="leave synthesis out")
+    parser.add_argument(
+        "--toolchain",
+        choices=TOOLCHAINS,
+        default="auto",
+        help="auto (default): open tools for ECP5 and iCE40, Vivado scripts for the 7 series; "
+        "xray: nextpnr-xilinx for the 7 series, where it is installed",
+    )
+    parser.add_argument(
+        "--no-bitstream", action="store_true", help="leave place and route with open tools out"
+    )
+    parser.add_argument(
+        "--gate-sim", action="store_true", help="simulate the synthesised netlist as well"
+    )
+    parser.add_argument("--explain", action="store_true", help="print what each pass did and saved")
+    parser.set_defaults(run=_build)
+
+
+def _add_sim(parser: argparse.ArgumentParser) -> None:
+    _add_design(parser)
+    parser.add_argument("--simulator", choices=SIMULATORS, default="icarus")
+    parser.add_argument("--waves", action="store_true", help="leave a waveform")
+    parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
+    parser.add_argument(
+        "--workdir", type=Path, default=Path("sim_build"), help="default %(default)s"
+    )
+    add_force(parser)
+    parser.set_defaults(run=_sim)
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    _add_design(parser)
+    parser.add_argument(
+        "--after",
+        choices=NAMES,
+        default=NAMES[-1],
+        metavar="PASS",
+        help=f"{', '.join(NAMES[:-1])} or {NAMES[-1]} (default)",
+    )
+    parser.set_defaults(run=_show)
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("builds", type=Path, nargs="+", metavar="DIR", help="folders of builds")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write them as a page (.html)")
+    add_force(parser)
+    parser.add_argument("--json", action="store_true", help="their reports as JSON on stdout")
+    parser.set_defaults(run=_report)
+
+
+def _options(args: argparse.Namespace) -> Options:
+    return Options(
+        tolerance=args.tolerance,
+        frac_bits=args.frac_bits,
+        clock_mhz=args.clock,
+        pipeline=args.pipeline,
+        latency=args.latency,
+        fold=args.fold,
+        multipliers=args.multipliers,
+        tables=args.tables,
+        input_format=input_formats(args.input_format),
+        output_units=args.output_units,
+        # Not every command has these.
+        interface=getattr(args, "interface", "stream"),
+        top=getattr(args, "top", "uart"),
+        baud=getattr(args, "baud", DEFAULT_BAUD),
+        toolchain=getattr(args, "toolchain", "auto"),
+    )
+
+
+def _simulators(args: argparse.Namespace) -> tuple[str, ...] | None:
+    if args.no_sim:
+        return ()
+    return None if args.sim is None else parse_simulators(args.sim)
+
+
+def _build(args: argparse.Namespace) -> None:
+    how = BuildOptions(
+        out=args.out,
+        name=args.name,
+        data=args.data,
+        simulators=_simulators(args),
+        synthesis=not args.no_synth,
+        gate_sim=args.gate_sim,
+        bitstream=not args.no_bitstream,
+        force=args.force,
+    )
+    progress = Progress(args.quiet or args.json)
+    board = choose_board(args.board, args.part, args.clock)
+    with progress.running():
+        try:
+            done = build(args.model, board, _options(args), how, progress.tell)
+        except KeyboardInterrupt:
+            kept = "nothing was written, an earlier build is untouched"
+            raise KeyboardInterrupt(kept) from None
+    if args.json:
+        steps = {"passes": _steps(done.design)} if args.explain else {}
+        print(json.dumps({"folder": str(done.folder), **done.report, **steps}))
+    else:
+        show_build(done)
+        if args.explain:
+            _explain(done.design)
+
+
+def _steps(design: Design) -> list[dict[str, Any]]:
+    return [] if design.fold is not None else [dataclasses.asdict(s) for s in explain(design)]
+
+
+def _explain(design: Design) -> None:
+    """What the passes did, or how the core is folded: no pass has a part in that."""
+    if design.fold is not None:
+        print(printable(str(design.fold)))
+    else:
+        show_steps(explain(design))
+
+
+def _sim(args: argparse.Namespace) -> None:
+    progress = Progress(args.quiet or args.json)
+    board = choose_board(args.board, args.part, args.clock)
+    check_output(args.workdir, WORK, force=args.force)
+    choose_tools([args.simulator])
+    with progress.running():
+        progress.tell("compiling")
+        design = load_design(args.model, board, _options(args))
+        evaluation = read_csv(design.model, args.data) if args.data else design.model.evaluation
+        rows = check_rows(design, evaluation)
+        progress.tell(f"simulating in {args.simulator}")
+        _make_workdir(args.workdir)
+        result = simulate(
+            design, rows, args.simulator, args.workdir, waves=args.waves, seed=args.seed
+        )
+    result.check()
+    if args.json:
+        print(json.dumps(dataclasses.asdict(result), default=str))
+        return
+    print(
+        f"{result.simulator} {result.version}: {result.vectors:,} vectors, "
+        f"{result.mismatches} mismatches, latency {result.cycles} cycles, "
+        f"interval {result.interval}"
+    )
+    if result.waveform is not None:
+        print(printable(f"waveform: {result.waveform}"))
+
+
+def _make_workdir(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_files(folder, {WORK_MARKER: "made by python -m scm_hw sim\n"})
+    except OSError as error:
+        raise OptionError(
+            f"work folder {folder} can't be written ({error.strerror}); choose another with "
+            "--workdir"
+        ) from None
+
+
+def _show(args: argparse.Namespace) -> None:
+    board = choose_board(args.board, args.part, args.clock)
+    design = load_design(args.model, board, _options(args))
+    program = program_after(design, args.after)
+    print(json.dumps(as_json(program)) if args.json else printable(str(program)))
+
+
+def _report(args: argparse.Namespace) -> None:
+    if args.out is not None:
+        inputs = [*args.builds, *map(report_path, args.builds)]
+        check_output(args.out, PAGE, inputs=inputs, force=args.force)
+    reports = read_reports(args.builds)
+    names = titles(args.builds, reports)
+    if args.out is not None:
+        write_file(args.out, comparison_page(reports, names))
+    if args.json:
+        print(json.dumps(reports))
+    else:
+        show_comparison(reports, names)
+
+
+def _boards(args: argparse.Namespace) -> None:
+    found = [boards.get(name) for name in boards.names()]
+    if not args.json:
+        show_boards(found)
+        return
+    facts = [
+        {
+            "name": b.name,
+            "part": b.part,
+            "clock_mhz": b.clock_mhz,
+            **{k: getattr(b.device, k) for k in ("lut", "ff", "dsp", "bram", "block")},
+        }
+        for b in found
+    ]
+    json.dump(facts, sys.stdout)
+    print()

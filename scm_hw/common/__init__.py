@@ -1,0 +1,1 @@
+"""Small things that every stage may use: files, columns, progress, templates."""

@@ -1,0 +1,76 @@
+"""What a design's board says of itself over the serial port."""
+
+from __future__ import annotations
+
+from math import log2
+
+from scm_hw.design import Design
+from scm_hw.load import parse_input_formats
+from scm_hw.rtl.uart import Hello, buffer_capacity
+from scm_hw.rtl.uart.description import Description, Feature, Output, Word
+
+
+def describe(design: Design, name: str = "") -> Description:
+    """The formats of all fields, enough to go from raw rows to results in target units."""
+    model, fixed = design.hardware, design.fixed
+    sensors = parse_input_formats(design.options.input_format, model.features)
+    features = [
+        Feature(name, code.bits, float(model.input_min[i]), float(model.input_max[i]), i in sensors)
+        for i, (name, code) in enumerate(zip(model.features, model.codes, strict=True))
+    ]
+    # There are words only where the mechanism is external.
+    reaches = design.input_ranges[len(features) :]
+    words = []
+    for i, reach in enumerate(reaches):
+        fraction, low, high = _scale(design, i, fixed.frac_bits)
+        words.append(
+            Word(model.targets[i], reach.width, fraction, reach.low, reach.high, low, high)
+        )
+    return Description(
+        name=name,
+        features=tuple(features),
+        words=tuple(words),
+        outputs=_outputs(design),
+        classes=None if model.classes is None else tuple(model.classes),
+        frac_bits=fixed.frac_bits,
+        tolerance=design.options.tolerance if design.options.frac_bits is None else None,
+        output_units=design.options.output_units,
+    )
+
+
+def _scale(design: Design, target: int, fraction: int) -> tuple[int, float, float]:
+    """Fraction bits and range of a target's fixed point; plain numbers in its own units."""
+    low, high = float(design.hardware.target_min[target]), float(design.hardware.target_max[target])
+    if not design.options.output_units:
+        return fraction, low, high
+    # The range is a power of two.
+    return fraction - round(log2(high)), 0.0, 1.0
+
+
+def _outputs(design: Design) -> tuple[Output, ...]:
+    if design.model.is_classifier:
+        (reach,) = design.output_ranges
+        return (Output("class", reach.width, reach.signed, 0, 0.0, 1.0),)
+    return tuple(
+        Output(name, r.width, r.signed, *_scale(design, i, design.fixed.grid_bits))
+        for i, (name, r) in enumerate(zip(design.model.targets, design.output_ranges, strict=True))
+    )
+
+
+def identity(design: Design, name: str = "") -> tuple[Hello, bytes]:
+    """Hello and description."""
+    description = describe(design, name).encode()
+    plan, ports = design.schedule, design.ports
+    hello = Hello(
+        digest=bytes.fromhex(design.digest),
+        model_digest=bytes.fromhex(design.model_digest),
+        in_width=sum(ports.in_widths),
+        out_width=sum(ports.out_widths),
+        capacity=buffer_capacity(sum(ports.in_widths)),
+        latency=plan.latency,
+        interval=plan.initiation_interval,
+        clock_hz=round(design.board.clock_mhz * 1e6),
+        baud=design.options.baud,
+        description_bytes=len(description),
+    )
+    return hello, description

@@ -1,0 +1,6 @@
+"""Bus interfaces around the core's ports: AXI4-Stream and AXI4-Lite."""
+
+from scm_hw.rtl.axi.axi_lite import AxiLiteCore
+from scm_hw.rtl.axi.axi_stream import AxiStreamCore, byte_width
+
+__all__ = ["AxiLiteCore", "AxiStreamCore", "byte_width"]

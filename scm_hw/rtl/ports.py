@@ -1,0 +1,55 @@
+"""The core as others see it: its ports, and the emitted Verilog as an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
+from amaranth.lib.wiring import Component, In, Out
+
+
+def core_members(in_width: int, out_width: int) -> dict[str, Any]:
+    """The members of every component with the core's interface."""
+    return {
+        "in_valid": In(1),
+        "in_ready": Out(1),
+        "in_data": In(in_width),
+        "out_valid": Out(1),
+        "out_ready": In(1),
+        "out_data": Out(out_width),
+    }
+
+
+@dataclass(frozen=True)
+class CorePorts:
+    """What a wrapper has to know of the core: the bits of its fields, in order, and its cycles."""
+
+    in_widths: tuple[int, ...]
+    out_widths: tuple[int, ...]
+    out_signed: tuple[bool, ...]
+    latency: int
+
+
+class VerilogCore(Component):
+    """The core as the emitted Verilog module `scm_core`: what was checked is what is built."""
+
+    def __init__(self, in_width: int, out_width: int) -> None:
+        self.in_width = in_width
+        self.out_width = out_width
+        super().__init__(core_members(in_width, out_width))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.scm_core = Instance(
+            "scm_core",
+            i_clk=ClockSignal(),
+            i_rst=ResetSignal(allow_reset_less=True),
+            i_in_valid=self.in_valid,
+            o_in_ready=self.in_ready,
+            i_in_data=self.in_data,
+            o_out_valid=self.out_valid,
+            i_out_ready=self.out_ready,
+            o_out_data=self.out_data,
+        )
+        return m

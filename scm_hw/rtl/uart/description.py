@@ -1,0 +1,237 @@
+"""What the numbers on the wire mean: formats of all fields, as the board tells them."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.common.columns import by_name, outside_range
+from scm_hw.errors import LinkError, OptionError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_BITS = 64
+# A feature's integers are exact as floating point.
+MAX_FEATURE_BITS = 32
+# Of a power of two that floating point holds.
+MAX_FRACTION = 1000
+# What a board keeps of it; a larger one stays in the model file.
+MAX_BYTES = 49_152
+
+
+@dataclass(frozen=True)
+class Feature:
+    """An input: the code of `bits` bits that `low` to `high` are cut into.
+
+    That is the training range, or the range of a `sensor` whose integer it is.
+    """
+
+    name: str
+    bits: int
+    low: float
+    high: float
+    sensor: bool = False
+
+
+@dataclass(frozen=True)
+class Word:
+    """A mechanism from outside, scaled to [0, 1] over the target's range, in fixed point."""
+
+    name: str
+    bits: int
+    fraction: int
+    least: int
+    most: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Output:
+    """A target, scaled to [0, 1] over its range, in fixed point; or the index of a class."""
+
+    name: str
+    bits: int
+    signed: bool
+    fraction: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Description:
+    """The fields of `in_data` and `out_data`, in the order in which they are packed.
+
+    `frac_bits` of the coefficients were chosen for a `tolerance`, or told: then that is None. With
+    `output_units` outputs and words are in the units of their targets.
+    """
+
+    name: str
+    features: tuple[Feature, ...]
+    words: tuple[Word, ...]
+    outputs: tuple[Output, ...]
+    classes: tuple[Any, ...] | None
+    frac_bits: int
+    tolerance: float | None
+    output_units: bool = False
+
+    @property
+    def in_widths(self) -> list[int]:
+        return [port.bits for port in self.features] + [word.bits for word in self.words]
+
+    @property
+    def out_widths(self) -> list[int]:
+        return [port.bits for port in self.outputs]
+
+    def encode(self) -> bytes:
+        """Rows of values without their names; nothing where that is more than a board keeps."""
+        record = {
+            "name": self.name,
+            "features": [list(asdict(port).values()) for port in self.features],
+            "words": [list(asdict(port).values()) for port in self.words],
+            "outputs": [list(asdict(port).values()) for port in self.outputs],
+            "classes": None if self.classes is None else list(self.classes),
+            "frac_bits": self.frac_bits,
+            "tolerance": self.tolerance,
+            "output_units": self.output_units,
+        }
+        text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+        return text if len(text) <= MAX_BYTES else b""
+
+    @classmethod
+    def decode(cls, data: bytes) -> Description:
+        """LinkError where the bytes are no description."""
+        try:
+            record = json.loads(data)
+            classes, tolerance = record["classes"], record["tolerance"]
+            found = cls(
+                name=_checked(str, record["name"]),
+                features=tuple(_row(Feature, row) for row in record["features"]),
+                words=tuple(_row(Word, row) for row in record["words"]),
+                outputs=tuple(_row(Output, row) for row in record["outputs"]),
+                classes=None if classes is None else _labels(classes),
+                frac_bits=_checked(int, record["frac_bits"]),
+                tolerance=None if tolerance is None else _checked(float, tolerance),
+                output_units=_checked(bool, record["output_units"]),
+            )
+            _check_counts(found)
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+            raise LinkError(
+                f"description must be what this version writes, not {data[:40]!r} ({error}); "
+                "program the board again, or give the model"
+            ) from None
+        return found
+
+    def inputs(self, rows: Any, mechanism: Any = None) -> Integers:
+        """Raw rows as the integers that enter the core; named columns are found by their names."""
+        rows = by_name(rows, [port.name for port in self.features])
+        if rows.ndim != 2 or rows.shape[1] != len(self.features):
+            raise OptionError(
+                f"rows must have {len(self.features)} columns "
+                f"({', '.join(port.name for port in self.features[:6])} ...), not {rows.shape}"
+            )
+        if not np.isfinite(rows).all():
+            raise OptionError("rows must be finite numbers, not inf or nan")
+        columns = [_codes(port, rows[:, i]) for i, port in enumerate(self.features)]
+        if self.words:
+            columns += self._mechanism_words(len(rows), mechanism)
+        return np.stack(columns, axis=1)
+
+    def outside_range(self, rows: Any) -> str | None:
+        """One line on the values of raw rows that are limited to the range of their feature."""
+        ports = self.features
+        names = [port.name for port in ports]
+        low, high = [port.low for port in ports], [port.high for port in ports]
+        return outside_range(names, by_name(rows, names), low, high)
+
+    def _mechanism_words(self, count: int, mechanism: Any) -> list[Integers]:
+        if mechanism is not None:
+            mechanism = by_name(mechanism, [word.name for word in self.words], "mechanism")
+        shape = None if mechanism is None else np.shape(mechanism)
+        if shape != (count, len(self.words)):
+            raise OptionError(
+                f"mechanism must have {count} rows and {len(self.words)} columns, not {shape}; "
+                "this model takes it from outside"
+            )
+        found = []
+        for port, column in zip(self.words, mechanism.T, strict=True):
+            with np.errstate(over="ignore"):
+                scaled = np.rint((column - port.low) / (port.high - port.low) * 2.0**port.fraction)
+            found.append(np.clip(scaled, port.least, port.most).astype(np.int64))
+        return found
+
+    def units(self, results: Integers) -> NDArray[Any]:
+        """Outputs in target units, a column each; or the class of each row."""
+        if self.classes is not None:
+            if results.max(initial=0) >= len(self.classes) or results.min(initial=0) < 0:
+                raise LinkError(
+                    f"class must be one of {len(self.classes)}, not number {results.max()}; "
+                    "program the board again"
+                )
+            return np.array(self.classes)[results[:, 0]]
+        scales = np.array([(port.high - port.low) / 2.0**port.fraction for port in self.outputs])
+        with np.errstate(over="ignore"):
+            return results * scales + np.array([port.low for port in self.outputs])
+
+
+def _codes(port: Feature, column: Floats) -> Integers:
+    """The same operations in the same order as the model's own."""
+    top = (1 << port.bits) - 1
+    span = port.high - port.low
+    # Far beyond the range is infinite, and cut off as well.
+    with np.errstate(over="ignore"):
+        scaled = (column - port.low) / span if span > 0 else np.zeros_like(column)
+        return np.clip(np.floor(scaled * (top + 1)), 0, top).astype(np.int64)
+
+
+_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
+
+
+def _row(kind: Any, row: object) -> Any:
+    """A field's dataclass from its row of values, each of its type."""
+    values = _checked(list, row)
+    types = [_TYPES[str(field.type)] for field in fields(kind)]
+    port = kind(*(_checked(t, value) for t, value in zip(types, values, strict=True)))
+    most = MAX_FEATURE_BITS if kind is Feature else MAX_BITS
+    if not 1 <= port.bits <= most:
+        raise ValueError(f"{port.bits} bits")
+    # Only a feature may have been the same in all of training.
+    span = port.high - port.low
+    if not (math.isfinite(span) and (span > 0 or (kind is Feature and span == 0))):
+        raise ValueError(f"a range from {port.low} to {port.high}")
+    if kind is not Feature and abs(port.fraction) > MAX_FRACTION:
+        raise ValueError(f"{port.fraction} fraction bits")
+    if kind is Word and not -(1 << 62) <= port.least <= port.most <= 1 << 62:
+        raise ValueError(f"words from {port.least} to {port.most}")
+    return port
+
+
+def _check_counts(found: Description) -> None:
+    outputs = len(found.outputs)
+    if not found.features or outputs < 1 or (found.classes is not None and outputs != 1):
+        raise ValueError(f"{len(found.features)} features and {outputs} outputs")
+    # A classifier has a word for each class, and gives the number of one.
+    scores = outputs if found.classes is None else len(found.classes)
+    if found.words and len(found.words) != scores:
+        raise ValueError(f"{len(found.words)} words for {scores} outputs")
+
+
+def _labels(classes: object) -> tuple[Any, ...]:
+    labels = _checked(list, classes)
+    if not labels or any(not isinstance(label, str | int | float) for label in labels):
+        raise TypeError(f"{labels!r:.40} are no classes")
+    return tuple(labels)
+
+
+def _checked(kind: type, value: object) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    return value

@@ -1,0 +1,98 @@
+"""Cells that a design needs, and whether a device has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scm_hw.errors import FitError
+from scm_hw.target.devices import Device
+
+_LUT_SITES_OF_RAM = {
+    "RAM16X1D": 2,
+    "RAM32X1D": 2,
+    "RAM32X1S": 1,
+    "RAM64X1D": 2,
+    "RAM64X1S": 1,
+    "RAM128X1D": 4,
+    "RAM128X1S": 2,
+    "RAM256X1D": 8,
+    "RAM256X1S": 4,
+    "RAM512X1S": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "TRELLIS_DPR16X4": 6,
+}
+_FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?|LD[CP]E|TRELLIS_FF|SB_DFF\w*")
+# Yosys has a cell of its own for an inverter of the 7 series, where the device has a LUT.
+_LUT = re.compile(r"LUT[1-6]|SB_LUT4|INV")
+# Blocks of 18 Kbit count half a block of 36, or one where that is what the device counts.
+_BLOCKS = {"RAMB36E1": 1.0, "RAMB18E1": 0.5, "DP16KD": 1.0, "PDPW16KD": 1.0}
+_BLOCK_4K = re.compile(r"SB_RAM40_4K\w*")
+_SHIFT_REGISTER = re.compile(r"SRL(16|C32)E")
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Cells of a netlist, or an estimate of them.
+
+    `lut` counts LUTs used as logic, inverters included; `lutram` and `srl` count the LUT sites that
+    memories and shift registers take besides. `bram` counts in the device's own blocks, half of a
+    large one as 0.5.
+    """
+
+    lut: int
+    ff: int
+    carry4: int = 0
+    dsp: int = 0
+    bram: float = 0.0
+    lutram: int = 0
+    srl: int = 0
+    by_cell: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def lut_sites(self) -> int:
+        """All LUTs that the design occupies."""
+        return self.lut + self.lutram + self.srl
+
+    @classmethod
+    def from_cells(cls, cells: Mapping[str, int]) -> Resources:
+        """From a count of cells by type."""
+
+        def count(pattern: re.Pattern[str]) -> int:
+            return sum(number for cell, number in cells.items() if pattern.fullmatch(cell))
+
+        return cls(
+            # Two LUTs of ECP5 are in each of its carry cells.
+            lut=count(_LUT) + 2 * cells.get("CCU2C", 0),
+            ff=count(_FLIP_FLOP),
+            carry4=cells.get("CARRY4", 0),
+            dsp=sum(cells.get(cell, 0) for cell in ("DSP48E1", "MULT18X18D", "SB_MAC16")),
+            bram=sum(_BLOCKS.get(cell, 0.0) * number for cell, number in cells.items())
+            + count(_BLOCK_4K),
+            lutram=sum(_LUT_SITES_OF_RAM.get(cell, 0) * number for cell, number in cells.items()),
+            srl=count(_SHIFT_REGISTER),
+            by_cell=dict(sorted(cells.items())),
+        )
+
+
+def fits(resources: Resources, device: Device, limit: float = 1.0) -> None:
+    """Raise FitError where the design needs more than the share `limit` of any resource."""
+    needs = {
+        "LUT": (resources.lut_sites, device.lut),
+        "FF": (resources.ff, device.ff),
+        "DSP": (resources.dsp, device.dsp),
+        device.block: (resources.bram, device.bram),
+    }
+    over = [
+        f"{need:,g} {name} of {have:,} ({need / have:.0%})" if have else f"{need:,g} {name} of 0"
+        for name, (need, have) in needs.items()
+        if need > limit * have
+    ]
+    if over:
+        share = "" if limit == 1 else f" within {limit:.0%}"
+        raise FitError(
+            f"design must fit {device.name}{share}, not need {', '.join(over)}; take a larger "
+            "device, or a model with fewer nodes or bits"
+        )

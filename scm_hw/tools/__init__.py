@@ -1,0 +1,1 @@
+"""Programs from outside: processes, Yosys, place and route, and where the simulators are."""

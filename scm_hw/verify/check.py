@@ -1,0 +1,314 @@
+"""The proof of a design: every vector in every simulator, the test bench, and lint."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scm_hw.common.folders import write_files
+from scm_hw.common.outputs import folder_of
+from scm_hw.design import CORE, Design
+from scm_hw.emit import testbench_files, wrapper_name
+from scm_hw.emit.testbench import CLOCK_PS, DUT, TESTBENCH
+from scm_hw.emit.vivado import ACTIVITY, core_path
+from scm_hw.errors import MismatchError, OptionError, ToolError
+from scm_hw.sim.vectors import Vectors
+from scm_hw.tools.simulators import missing
+from scm_hw.verify import (
+    SimResult,
+    lint,
+    run_amaranth,
+    run_icarus,
+    run_interface,
+    run_netlist,
+    run_testbench,
+    run_verilator,
+)
+from scm_hw.verify.probes import expected_probes
+from scm_hw.verify.rows import CheckRows
+from scm_hw.verify.saif import read_vcd, saif_file
+
+SIMULATORS = ("amaranth", "icarus", "verilator")
+# Those that take the emitted Verilog, and are programs of their own.
+VERILOG = ("icarus", "verilator")
+# Amaranth's own simulator is slow; it sees the first of the rows and the corners.
+AMARANTH_VECTORS = 24
+# A folded core takes many cycles for each vector, and a simulator longer for more lanes: so many in
+# all, and no fewer vectors than these.
+FOLDED_CYCLES = 100_000
+FOLDED_LANE_CYCLES = 8_000_000
+FEWEST_VECTORS = 24
+# The core is proven by then; a wrapper has few states.
+INTERFACE_VECTORS = 100
+# With more lanes than this Amaranth's simulator takes many minutes.
+AMARANTH_LANES = 256
+
+# What a failed build leaves beside the place of a good one; this file says why it failed.
+FAILURE = "failed.txt"
+FAILED = folder_of("what a failed build left", FAILURE, TESTBENCH)
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the checks of a build run; `left_out` says what they do without, and why."""
+
+    simulators: tuple[str, ...] = SIMULATORS
+    bench: bool = True
+    lint: bool = True
+    left_out: tuple[str, ...] = ()
+
+
+def choose_tools(simulators: Sequence[str] | None, *, gate_sim: bool = False) -> Tools:
+    """The simulators that were asked for, or (None) all that are here; to be asked first.
+
+    ToolError where one that was asked for is missing, or where none that reads Verilog is here.
+    """
+    absent = {name: reason for name in VERILOG if (reason := missing(name)) is not None}
+    needed = {name for name in simulators or () if name in VERILOG}
+    needed |= {"icarus"} if gate_sim else set()
+    if simulators is None and len(absent) == len(VERILOG):
+        # Amaranth's simulator never sees the Verilog that is handed out.
+        needed.add("icarus")
+    for name in absent:
+        if name in needed:
+            raise ToolError(absent[name])
+    chosen = tuple(simulators if simulators is not None else set(SIMULATORS) - absent.keys())
+    if not chosen:
+        return Tools(chosen, bench=False, lint=False)
+    left_out = []
+    if simulators is None:
+        left_out = [f"simulation in {name} ({reason})" for name, reason in absent.items()]
+    if "icarus" in absent:
+        left_out.append("the Verilog test bench and switching activity, which need icarus")
+    if "verilator" in absent:
+        left_out.append("lint, which needs verilator")
+    return Tools(
+        tuple(name for name in SIMULATORS if name in chosen),
+        bench="icarus" not in absent,
+        lint="verilator" not in absent,
+        left_out=tuple(left_out),
+    )
+
+
+def parse_simulators(text: str) -> tuple[str, ...]:
+    """A comma-separated choice of simulators."""
+    chosen = tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    unknown = [name for name in chosen if name not in SIMULATORS]
+    if unknown or not chosen:
+        raise OptionError(
+            f"simulator must be one of {', '.join(SIMULATORS)}, not {(unknown or [text])[0]!r}"
+        )
+    return chosen
+
+
+def simulate(
+    design: Design,
+    rows: CheckRows,
+    simulator: str,
+    workdir: Path,
+    *,
+    waves: bool = False,
+    seed: int = 0,
+) -> SimResult:
+    """One simulator's verdict on a design."""
+    vectors = select_vectors(design, rows)
+    plan = design.schedule
+    if simulator == "amaranth":
+        chosen = _chosen(vectors, rows, AMARANTH_VECTORS)
+        return run_amaranth(
+            design.new_core,
+            _sample(vectors, rows, AMARANTH_VECTORS),
+            plan.latency,
+            plan.initiation_interval,
+            seed=seed,
+            waveform=workdir / "amaranth.vcd" if waves else None,
+            failed=workdir / "amaranth_failed.vcd",
+            probes=lambda index: expected_probes(design, rows.inputs[chosen[index]]),
+        )
+    source = workdir / f"{CORE}.v"
+    write_files(workdir, {source.name: design.verilog})
+    run = run_icarus if simulator == "icarus" else run_verilator
+    return run(
+        source,
+        vectors,
+        plan.latency,
+        plan.initiation_interval,
+        workdir=workdir,
+        waves=waves,
+        seed=seed,
+        probes=lambda index: expected_probes(design, rows.inputs[index]),
+    )
+
+
+def select_vectors(design: Design, rows: CheckRows) -> Vectors:
+    """The vectors that simulators see: all, or as many as a folded core has time for."""
+    vectors = rows.vectors(design)
+    if design.fold is None:
+        return vectors
+    cycles, lanes = design.fold.initiation_interval, design.fold.lanes
+    count = max(
+        min(FOLDED_CYCLES // cycles, FOLDED_LANE_CYCLES // (cycles * lanes)), FEWEST_VECTORS
+    )
+    return _sample(vectors, rows, count) if count < len(vectors) else vectors
+
+
+def _sample(vectors: Vectors, rows: CheckRows, count: int) -> Vectors:
+    """Some evaluation rows, and some of the corners behind them."""
+    chosen = _chosen(vectors, rows, count)
+    return Vectors(
+        inputs=tuple(vectors.inputs[i] for i in chosen),
+        outputs=tuple(vectors.outputs[i] for i in chosen),
+        in_width=vectors.in_width,
+        out_width=vectors.out_width,
+    )
+
+
+def _chosen(vectors: Vectors, rows: CheckRows, count: int) -> list[int]:
+    """The numbers of their rows."""
+    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
+    half = count // 2
+    return [*range(min(half, evaluation)), *range(evaluation, len(vectors.inputs))][:count]
+
+
+def check_core(
+    design: Design,
+    rows: CheckRows,
+    simulators: Sequence[str],
+    workdir: Path,
+    keep_failure: Path,
+    tell: Tell,
+) -> list[SimResult]:
+    """Run the simulators in turn; the first that differs ends the build.
+
+    Amaranth's own is left out for a folded core of many lanes, where there are others.
+    What it takes to look into a failure (design, vectors, waveform) is left in `keep_failure`.
+    """
+    results = []
+    too_wide = design.fold is not None and design.fold.lanes > AMARANTH_LANES
+    for simulator in simulators:
+        if simulator == "amaranth" and too_wide and len(simulators) > 1:
+            tell("leaving out amaranth, which is slow on so many lanes")
+            continue
+        tell(f"simulating in {simulator}")
+        folder = workdir / simulator
+        folder.mkdir(parents=True)
+        result = simulate(design, rows, simulator, folder)
+        if not result.ok:
+            _kept(result, design, rows, folder, keep_failure).check()
+        results.append(result)
+    return results
+
+
+def check_netlist(
+    design: Design, rows: CheckRows, netlist: Path, workdir: Path, keep_failure: Path, tell: Tell
+) -> SimResult:
+    """What synthesis made of the design, on the vectors of the simulators."""
+    tell("simulating the netlist")
+    plan = design.schedule
+    result = run_netlist(
+        netlist,
+        select_vectors(design, rows),
+        plan.latency,
+        plan.initiation_interval,
+        workdir=workdir,
+        family=design.board.family,
+    )
+    if not result.ok:
+        _kept(result, design, rows, workdir, keep_failure).check()
+    return result
+
+
+def _kept(
+    result: SimResult, design: Design, rows: CheckRows, folder: Path, keep: Path
+) -> SimResult:
+    """The result with its waveform where the user can find it, beside design and vectors."""
+    clear_failure(keep)
+    shutil.copytree(folder, keep, dirs_exist_ok=True)
+    plan = design.schedule
+    bench = testbench_files(select_vectors(design, rows), plan.latency, plan.initiation_interval)
+    if result.waveform is not None and result.waveform.is_relative_to(folder):
+        result = replace(result, waveform=keep / result.waveform.relative_to(folder))
+    write_files(keep, {f"{CORE}.v": design.verilog, **bench, FAILURE: f"{result.verdict}\n"})
+    return result
+
+
+def clear_failure(folder: Path) -> None:
+    """Remove what an earlier failed build left, and nothing else."""
+    if folder.is_dir() and FAILED.ours(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_files(
+    folder: Path, design: Design, workdir: Path, tell: Tell, found: Tools | None = None
+) -> None:
+    """What is about to be handed out: the test bench passes, and lint has nothing to say.
+
+    What switched in the test bench is put beside it. What `found` has no tool for is left out.
+    """
+    found = found or Tools()
+    if found.bench:
+        _run_bench(folder, design, workdir, tell)
+    if found.lint:
+        tell("linting")
+        lint([folder / f"{CORE}.v"], CORE)
+        # The primitives of other families than these are not ours to know.
+        if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
+            lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
+
+
+def _run_bench(folder: Path, design: Design, workdir: Path, tell: Tell) -> None:
+    tell("running the Verilog test bench")
+    # Only Vivado can read what is made of it.
+    waveform = workdir / "activity.vcd" if design.board.family == "xc7" else None
+    vectors, cycles = run_testbench(folder, workdir=workdir / "testbench", activity=waveform)
+    if cycles != design.schedule.latency:
+        raise MismatchError(
+            f"test bench must take {design.schedule.latency} cycles, not {cycles} "
+            f"(over {vectors} vectors)"
+        )
+    if waveform is not None:
+        write_files(folder, {ACTIVITY: _activity(waveform, design)})
+
+
+def _activity(waveform: Path, design: Design) -> str:
+    """What switches in the core at full speed on the first rows, in its place in the top."""
+    with waveform.open(encoding="utf-8") as lines:
+        wave = read_vcd(lines)
+    inside = core_path(design.options.top) if design.board.platform is not None else ()
+    period = 1e6 / design.clock_mhz
+    return saif_file(wave, top=DUT, inside=inside, scale=period / CLOCK_PS)
+
+
+def check_interface(
+    folder: Path,
+    design: Design,
+    rows: CheckRows,
+    found: Tools,
+    workdir: Path,
+    tell: Tell,
+) -> None:
+    """The wrapper, where there is one, with bus models in the simulators that cocotb drives."""
+    interface = design.options.interface
+    if interface == "stream":
+        return
+    name = wrapper_name(interface)
+    sources = [folder / f"{CORE}.v", folder / f"{name}.v"]
+    if found.lint:
+        tell(f"linting {name}")
+        lint(sources, name)
+    for simulator in found.simulators:
+        if simulator != "amaranth":
+            tell(f"simulating {name} in {simulator}")
+            run_interface(
+                interface,
+                sources,
+                _sample(select_vectors(design, rows), rows, INTERFACE_VECTORS),
+                design.ports,
+                design.digest,
+                simulator,
+                workdir=workdir,
+            )

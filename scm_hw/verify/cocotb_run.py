@@ -1,0 +1,155 @@
+"""The emitted Verilog in Icarus and in Verilator, under cocotb."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scm_hw.common.progress import Listener, listener
+from scm_hw.errors import ToolError
+from scm_hw.sim.files import OUTCOMES, WAVES
+from scm_hw.sim.scenario import NAMES, PROGRESS, STALLED_VECTORS, Outcome
+from scm_hw.sim.vectors import Probe, Vectors
+from scm_hw.tools import simulators
+from scm_hw.tools.process import run_tool, telling_line
+from scm_hw.verify.result import ProbeSource, SimResult, summarise
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One core in one simulator."""
+
+    simulator: str
+    verilog: tuple[Path, ...]
+    top: str
+    latency: int
+    interval: int
+    seed: int
+    timeout: float
+
+    def run(
+        self, vectors: Vectors, folder: Path, *, waves: bool, probes: Sequence[Probe] | None = None
+    ) -> list[dict[str, Any]]:
+        """Build and run in `folder`; the records that the test bench left."""
+        folder.mkdir(parents=True, exist_ok=True)
+        vectors.save(folder / "vectors.txt")
+        argv = [sys.executable, "-m", "scm_hw.sim.runner", "--simulator", self.simulator]
+        argv += ["--verilog", *(str(path.resolve()) for path in self.verilog), "--top", self.top]
+        argv += ["--vectors", "vectors.txt", "--workdir", ".", "--seed", str(self.seed)]
+        argv += ["--latency", str(self.latency), "--interval", str(self.interval)]
+        if waves:
+            argv.append("--waves")
+        if probes is not None:
+            (folder / "probes.json").write_text(json.dumps([asdict(probe) for probe in probes]))
+            argv += ["--probes", "probes.json"]
+        log = folder / f"{self.simulator}.log"
+        (folder / OUTCOMES).unlink(missing_ok=True)
+        code = run_tool(
+            argv,
+            name=self.simulator,
+            cwd=folder,
+            log=log,
+            timeout=self.timeout,
+            on_line=_heard(listener()),
+        )
+        records = _read(folder / OUTCOMES)
+        if len(records) < (len(NAMES) if probes is None else 1):
+            raise ToolError(
+                f"{self.simulator} must finish its run, not end with code {code} "
+                f"({telling_line(log)}); see {log}"
+            )
+        return records
+
+    def waveform(self, folder: Path) -> Path:
+        return folder / WAVES[self.simulator].format(top=self.top)
+
+
+def _heard(tell: Listener) -> Callable[[str], None]:
+    """What hears the lines of a simulator, in a thread of its own."""
+    word = PROGRESS.split()[0]
+
+    def line(text: str) -> None:
+        match text.split():
+            case [first, done, total] if first == word:
+                tell(float(done), float(total))
+
+    return line
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def run_icarus(
+    verilog: Path | Sequence[Path],
+    vectors: Vectors,
+    latency: int,
+    interval: int = 1,
+    *,
+    workdir: Path,
+    waves: bool = False,
+    seed: int = 0,
+    timeout: float = 1800.0,
+    top: str = "scm_core",
+    probes: ProbeSource | None = None,
+) -> SimResult:
+    """Every vector through the Verilog in Icarus: outputs, latency, interval, stalls and resets.
+
+    A core that fails is run again, up to its first bad vector, for a waveform and, where `probes`
+    are given, the first stage that differs. ToolError where Icarus is missing, fails or hangs.
+    """
+    sources = (verilog,) if isinstance(verilog, Path) else tuple(verilog)
+    job = _Job("icarus", sources, top, latency, interval, seed, timeout)
+    return _run(job, vectors, workdir, waves, probes)
+
+
+def run_verilator(
+    verilog: Path | Sequence[Path],
+    vectors: Vectors,
+    latency: int,
+    interval: int = 1,
+    *,
+    workdir: Path,
+    waves: bool = False,
+    seed: int = 0,
+    timeout: float = 1200.0,
+    top: str = "scm_core",
+    probes: ProbeSource | None = None,
+) -> SimResult:
+    """As `run_icarus`, in Verilator."""
+    sources = (verilog,) if isinstance(verilog, Path) else tuple(verilog)
+    job = _Job("verilator", sources, top, latency, interval, seed, timeout)
+    return _run(job, vectors, workdir, waves, probes)
+
+
+def _run(
+    job: _Job, vectors: Vectors, workdir: Path, waves: bool, probes: ProbeSource | None
+) -> SimResult:
+    simulators.require(job.simulator)
+    folder = workdir / job.simulator
+    outcomes = [Outcome.from_json(entry) for entry in job.run(vectors, folder, waves=waves)]
+    result = summarise(job.simulator, simulators.version(job.simulator), len(vectors), outcomes)
+    if result.ok:
+        return replace(result, waveform=job.waveform(folder) if waves else None)
+    folder = workdir / f"{job.simulator}_failed"
+    stage = None
+    if outcomes[0].mismatches and result.first_mismatch is not None:
+        stage = _locate(job, vectors, folder, result.first_mismatch.index, probes)
+    else:
+        # Wrong cycles, or wrong under stalls or resets only: those scenarios need few vectors.
+        job.run(vectors.head(STALLED_VECTORS), folder, waves=True)
+    return replace(result, stage=stage, waveform=job.waveform(folder))
+
+
+def _locate(
+    job: _Job, vectors: Vectors, folder: Path, index: int, probes: ProbeSource | None
+) -> str | None:
+    """Run again, no further than the first bad vector; the first stage that holds a wrong value."""
+    wanted = probes(index) if probes is not None else ()
+    return job.run(vectors.head(index + 1), folder, waves=True, probes=wanted)[0]["stage"]

@@ -1,0 +1,177 @@
+"""Rows for the checks: the model's evaluation rows or the user's own, corners and random codes."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.common.columns import outside_range
+from scm_hw.design import Design
+from scm_hw.errors import OptionError, RangeWarning
+from scm_hw.ir.interp import interpret
+from scm_hw.load import Activity, Evaluation, Model, evaluate, integers
+from scm_hw.passes.sample import corner_rows, random_rows
+from scm_hw.sim.vectors import Vectors
+
+# Random codes of which the closest calls of a classifier are taken.
+CLOSE_CALL_CANDIDATES = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class CheckRows:
+    """Integer inputs and the outputs that every simulator must give for them.
+
+    The first `len(evaluation)` rows are the evaluation rows, where there are any.
+    """
+
+    inputs: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    evaluation: Evaluation | None
+    activity: Activity | None
+
+    def vectors(self, design: Design) -> Vectors:
+        in_widths = [reach.width for reach in design.input_ranges]
+        out_widths = [reach.width for reach in design.output_ranges]
+        return Vectors(
+            inputs=tuple(pack(self.inputs, in_widths)),
+            outputs=tuple(pack(self.outputs, out_widths)),
+            in_width=sum(in_widths),
+            out_width=sum(out_widths),
+        )
+
+
+def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
+    """Evaluation rows, then corners, then random codes; expected outputs by the interpreter."""
+    parts = []
+    activity = None
+    if evaluation is not None:
+        activity = evaluate(design.model, evaluation.inputs, evaluation.mechanism)
+        parts.append(hardware_inputs(design, evaluation.inputs, evaluation.mechanism))
+    parts += [
+        corner_rows(design.input_ranges),
+        random_rows(design.meaning, CLOSE_CALL_CANDIDATES),
+    ]
+    inputs = np.concatenate(parts)
+    return CheckRows(inputs, interpret(design.meaning, inputs), evaluation, activity)
+
+
+def hardware_inputs(
+    design: Design, raw: NDArray[np.float64], mechanism: NDArray[np.float64] | None = None
+) -> NDArray[np.int64]:
+    """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
+    return integers(design.hardware, design.fixed, raw, mechanism)
+
+
+def pack(rows: NDArray[np.int64], widths: Iterable[int]) -> list[int]:
+    """Each row as one word, the first column in the lowest bits, two's complement."""
+    words = [0] * len(rows)
+    shift = 0
+    for column, width in zip(rows.T, widths, strict=True):
+        mask = (1 << width) - 1
+        for i, value in enumerate(column.tolist()):
+            words[i] |= (value & mask) << shift
+        shift += width
+    return words
+
+
+def unpack(words: Iterable[int], widths: list[int], signed: list[bool]) -> NDArray[np.int64]:
+    """The reverse of `pack`."""
+    rows = []
+    for word in words:
+        row = []
+        for width, negative in zip(widths, signed, strict=True):
+            value = word & ((1 << width) - 1)
+            row.append(value - (1 << width) if negative and value >> (width - 1) else value)
+            word >>= width
+        rows.append(row)
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(widths))
+
+
+def read_csv(model: Model, path: Path) -> Evaluation:
+    """Rows from a CSV file with a header: features, targets, and P0 where it is external.
+
+    Columns are found by name. RangeWarning where values lie outside the training range.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = [row for row in csv.reader(stream) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise OptionError(f"data file {path} can't be read: {error}") from None
+    if len(rows) < 2:
+        raise OptionError(f"data file {path} must have a header and at least one row")
+    table = _Columns(path, rows)
+    inputs = table.numbers(model.features)
+    if model.is_classifier:
+        targets: NDArray = table.classes(model)
+    else:
+        targets = table.numbers(model.targets)
+    external = model.mechanism.kind == "external"
+    mechanism = table.numbers([f"P0_{t}" for t in model.targets]) if external else None
+    outside = outside_range(model.features, inputs, model.input_min, model.input_max)
+    if outside is not None:
+        warnings.warn(f"data file {path}: {outside}", RangeWarning, stacklevel=2)
+    return Evaluation(inputs, targets, mechanism)
+
+
+class _Columns:
+    """A table of text by column name."""
+
+    def __init__(self, path: Path, rows: list[list[str]]) -> None:
+        self.path = path
+        self.header, *self.rows = rows
+
+    def texts(self, name: str) -> list[str]:
+        if name not in self.header:
+            raise OptionError(
+                f"data file {self.path} must have a column {name!r}; it has "
+                f"{', '.join(self.header[:20])}"
+            )
+        if self.header.count(name) > 1:
+            raise OptionError(f"data file {self.path} must have one column {name!r}, not several")
+        column = self.header.index(name)
+        for line, row in enumerate(self.rows, start=2):
+            if len(row) != len(self.header):
+                raise OptionError(
+                    f"line {line} of {self.path} must have {len(self.header)} values, "
+                    f"not {len(row)}"
+                )
+        return [row[column] for row in self.rows]
+
+    def numbers(self, names: Iterable[str]) -> NDArray[np.float64]:
+        return np.stack([self._column(name) for name in names], axis=1)
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        values = []
+        for line, text in enumerate(self.texts(name), start=2):
+            try:
+                values.append(float(text))
+            except ValueError:
+                values.append(float("nan"))
+            if not np.isfinite(values[-1]):
+                raise OptionError(
+                    f"line {line} of {self.path}, column {name!r} must be a finite number, "
+                    f"not {text!r}"
+                )
+        return np.array(values)
+
+    def classes(self, model: Model) -> NDArray[np.int64]:
+        """The class column: the only one that is no feature, or the one called `class`."""
+        others = [name for name in self.header if name not in model.features]
+        name = "class" if "class" in others or len(others) != 1 else others[0]
+        assert model.classes is not None
+        known = {str(label): i for i, label in enumerate(model.classes)}
+        found = []
+        for line, text in enumerate(self.texts(name), start=2):
+            if text not in known:
+                raise OptionError(
+                    f"line {line} of {self.path}, column {name!r} must be one of the model's "
+                    f"classes, not {text!r}"
+                )
+            found.append(known[text])
+        return np.array(found, dtype=np.int64)

@@ -1,0 +1,47 @@
+"""The test bench that goes to Vivado, run in Icarus."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from scm_hw.emit.testbench import TESTBENCH
+from scm_hw.errors import MismatchError, ToolError
+from scm_hw.tools import simulators
+from scm_hw.tools.process import run_tool, telling_line
+
+_PASS = re.compile(r"^PASS: (\d+) vectors, (\d+) cycles$", re.MULTILINE)
+
+
+def run_testbench(
+    folder: Path,
+    verilog: Sequence[str] = ("scm_core.v",),
+    *,
+    workdir: Path,
+    timeout: float = 1800.0,
+    activity: Path | None = None,
+) -> tuple[int, int]:
+    """Run the test bench in `folder` on the Verilog beside it; its vectors and latency in cycles.
+
+    Everything this writes goes to `workdir`, and a waveform of its first cycles to `activity`.
+    MismatchError where the bench finds a fault.
+    """
+    simulators.require("icarus")
+    workdir.mkdir(parents=True, exist_ok=True)
+    program, log = workdir.resolve() / "tb_scm_core.vvp", workdir / "testbench.log"
+    build = ["iverilog", "-g2001", "-Wall", "-Wno-timescale", "-s", "tb_scm_core", "-o", program]
+    build += [TESTBENCH, *verilog]
+    if run_tool(build, name="iverilog", cwd=folder, log=log, timeout=timeout):
+        raise ToolError(f"{TESTBENCH} must compile, not fail ({telling_line(log)}); see {log}")
+    run: list[str | Path] = ["vvp", "-n", program]
+    if activity is not None:
+        # Icarus is slow where it records, and goes on being slow after that: in a run of its own.
+        record = [*run, f"+activity={activity.resolve()}"]
+        run_tool(record, name="vvp", cwd=folder, log=workdir / "activity.log", timeout=timeout)
+    code = run_tool(run, name="vvp", cwd=folder, log=log, timeout=timeout)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    passed = _PASS.search(text)
+    if passed is None or code:
+        raise MismatchError(f"{TESTBENCH} must pass, not fail ({telling_line(log)}); see {log}")
+    return int(passed[1]), int(passed[2])
