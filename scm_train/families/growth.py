@@ -53,9 +53,9 @@ class FamilySettings:
     def for_budget(cls, luts: float, classifier: bool) -> FamilySettings:
         """Many families take small steps, few large ones; few share more of their thresholds."""
         return cls(
-            shrinkage=float(np.clip(0.3 * np.sqrt(1000 / luts), 0.1, 0.4)),
+            shrinkage=float(np.clip(0.25 * np.sqrt(1000 / luts), 0.08, 0.4)),
             widths=range(2 if classifier else 3, 6),
-            threshold_share=0.5 if luts < 2000 else 0.25,
+            threshold_share=0.5 if luts < 2000 else 0.0,
         )
 
 

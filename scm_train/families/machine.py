@@ -31,7 +31,7 @@ FEWEST_ROWS = 20
 #: Sizes that are compared, evenly spaced up to the budget.
 SIZES = 40
 #: A smaller machine is taken where its unseen error is within this of the least.
-SLACK = 1.002
+SLACK = 1.0005
 #: What a linear part has to bring, for it costs more than its LUTs say where rows are few.
 LINEAR_GAIN = 0.98
 #: Share of the budget that a linear part may take.
