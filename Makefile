@@ -38,7 +38,7 @@ chromium:
 	  { echo "setup: Chromium could not be installed; install the package 'chromium' by hand"; exit 1; }; }
 
 demo: setup
-	@$(BIN)/python -m scm_train fit --dataset servo_sim --name servo_demo --out rtl_out/servo_demo.npz
+	@$(BIN)/python -m scm_train fit --dataset servo_sim --max-nodes 60 --name servo_demo --out rtl_out/servo_demo.npz
 	@$(BIN)/python -m scm_hw build rtl_out/servo_demo.npz --board nexys-a7 --out rtl_out/servo_nexys
 	@$(BIN)/python -m scm_hw build rtl_out/servo_demo.npz --board arty-a7 --out rtl_out/servo_arty
 	@echo "open rtl_out/servo_nexys/report.html in a browser, or the Verilog in Vivado:"

@@ -54,7 +54,7 @@ def assert_proven(report: dict, simulators: tuple[str, ...]) -> None:
 
 @pytest.fixture(scope="module")
 def servo_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train(tmp_path_factory.mktemp("servo"), "--dataset", "servo_sim")
+    return train(tmp_path_factory.mktemp("servo"), "--dataset", "servo_sim", "--max-nodes", "60")
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,16 @@ def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(
     report = json.loads((folder / "report.json").read_text())
     assert (report["board"], nexys["board"]) == ("arty-a7", "nexys-a7")
     assert_proven(report, ("amaranth",))
+
+
+def test_the_default_machine_within_a_budget(tmp_path: Path) -> None:
+    """Families of nodes as tables, up to a budget that the netlist keeps."""
+    model = train(tmp_path, "--dataset", "servo_sim", "--luts", "300", "--test-fraction", "0.04")
+    report = build(model, "--sim", "icarus,verilator")
+    assert [layer["activation"] for layer in report["model"]["layers"]] == ["sign", "step"]
+    assert_proven(report, ("icarus", "verilator"))
+    assert report["rmse_hw"] / report["rmse_pc"] <= 1.0001
+    assert report["resources"]["lut"] <= 300
 
 
 def test_a_deep_model(tmp_path: Path) -> None:
