@@ -40,16 +40,18 @@ from threadpoolctl import threadpool_limits
 from bench.textbook import TextbookNode, textbook_scn
 from scm_model import Layer
 from scm_model.scaling import to_unit
-from scm_train import SCMRegressor, SCNRegressor, _compiled, datasets, paper_settings
-from scm_train._parameters import input_bits_of
+from scm_train import SCMRegressor, SCNRegressor, datasets, paper_settings
 from scm_train.chunks import ChunkMap
-from scm_train.draw import CandidateDraw
-from scm_train.encoders import fit_encoder
-from scm_train.engine import Part, train
+from scm_train.encode.encoders import fit_encoder
+from scm_train.encode.rows import ScaledRows
+from scm_train.growth.engine import Part, train
+from scm_train.growth.settings import Settings
 from scm_train.history import History
-from scm_train.inputs import Rows, first_inputs
-from scm_train.search import SearchSettings
-from scm_train.settings import Settings
+from scm_train.search.search import kernels
+from scm_train.search.search.candidates import CandidateDraw
+from scm_train.search.search.layer_inputs import first_inputs
+from scm_train.search.search.search import SearchSettings
+from scm_train.training.parameters import input_bits_of
 
 #: The small case: nodes and candidates per draw.
 NODES, CANDIDATES = 100, 100
@@ -98,7 +100,7 @@ class SmallCase:
         unit = to_unit(data.X, low, high)
         encoder = fit_encoder(estimator.encoder, unit, input_bits=input_bits_of(parameters))
         targets = to_unit(data.y[:, None], data.y.min(keepdims=True), data.y.max(keepdims=True))
-        self.part = Part(Rows(data.X, low, high, encoder), targets)
+        self.part = Part(ScaledRows(data.X, low, high, encoder), targets)
 
     def ours(self) -> Layer:
         settings = Settings((NODES,), (self.activation,), (CANDIDATES,), self.search)
@@ -115,7 +117,7 @@ class SmallCase:
         return fitted.layers[0]
 
     def ours_in_numpy(self) -> Layer:
-        with mock.patch.object(_compiled, "loops", None):
+        with mock.patch.object(kernels, "loops", None):
             return self.ours()
 
     def textbook(self) -> list[TextbookNode]:
@@ -248,7 +250,7 @@ def measure(quick: bool) -> dict[str, Any]:
         "peak_gib": peak,
         "rows": large["rows"],
         "threads": _cores(),
-        "compiled": _compiled.loops is not None,
+        "compiled": kernels.loops is not None,
         "compared_with_catboost": best,
         "textbook": small,
         "large": large,

@@ -26,7 +26,7 @@ from scm_hw.target.resources import fits
 from scm_hw.tools.synthesis import synthesise
 from scm_model import Model
 from scm_train import estimators, model_file
-from scm_train.scores import class_indices
+from scm_train.evaluation.scores import class_indices
 
 
 @dataclass(frozen=True, eq=False)

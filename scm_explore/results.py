@@ -21,7 +21,7 @@ from scm_explore.page import front_page
 from scm_hw.common.folders import replacing, write_files
 from scm_hw.common.outputs import folder_of
 from scm_train import model_file
-from scm_train.scores import class_indices
+from scm_train.evaluation.scores import class_indices
 
 FOLDER, MARKER = "front", "front.json"
 FRONT = folder_of("an earlier front", MARKER)

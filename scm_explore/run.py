@@ -27,8 +27,8 @@ from scm_hw.boards import Board
 from scm_hw.common.outputs import check_output
 from scm_hw.errors import OptionError
 from scm_model.schema import MAX_EVALUATION_ROWS
-from scm_train import cli_data
-from scm_train.cli_mechanism import fit_mechanism
+from scm_train.cli import training_data
+from scm_train.cli.mechanism import fit_mechanism
 from scm_train.errors import ScmTrainError
 
 DEFAULT_OUT = Path("explore_out")
@@ -41,7 +41,7 @@ FEWEST_HELD_OUT = 5
 class Rows:
     """The data in three parts: to train on, to choose by, and to test on once at the end."""
 
-    data: cli_data.Data
+    data: training_data.Data
     train: Any
     held_out: Any
     test: Any
@@ -123,10 +123,10 @@ def _searched(
 
 def split_rows(args: argparse.Namespace) -> Rows:
     """Test rows as `fit` has them, then rows to choose by from what is left."""
-    data = cli_data.read(args)
-    rest, test = cli_data.split(data, args.test_fraction, args.seed)
+    data = training_data.read(args)
+    rest, test = training_data.split(data, args.test_fraction, args.seed)
     random = np.random.default_rng([args.seed, 1])
-    train, held_out = cli_data.held_back(data.rows.y[rest], data.task, HELD_OUT, random)
+    train, held_out = training_data.held_back(data.rows.y[rest], data.task, HELD_OUT, random)
     if min(len(held_out), len(test)) < FEWEST_HELD_OUT:
         raise OptionError(
             f"rows to choose by and to test on must be at least {FEWEST_HELD_OUT} each, not "
@@ -139,7 +139,7 @@ def split_rows(args: argparse.Namespace) -> Rows:
     return Rows(data, *parts, _mechanisms(args, data))
 
 
-def _mechanisms(args: argparse.Namespace, data: cli_data.Data) -> dict[str, Any]:
+def _mechanisms(args: argparse.Namespace, data: training_data.Data) -> dict[str, Any]:
     """What may be tried, the default first.
 
     One that stays outside of the FPGA has no part in its LUTs: designs with and without it can't be

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from scm_train._parameters import DEFAULT_LUTS, DEFAULT_NODES
 from scm_train.estimators import SCMRegressor
+from scm_train.training.parameters import DEFAULT_LUTS, DEFAULT_NODES
 
 FEWEST_NODES = 4
 # Each number of nodes is about so much larger than the one before.

@@ -8,9 +8,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from scm_train import cli_models
-from scm_train.cli_parser import build_parser
-from scm_train.console import say
+from scm_train.cli import model_commands
+from scm_train.cli.console import say
+from scm_train.cli.parser import build_parser
 from scm_train.errors import ScmTrainError
 
 __all__ = ["main"]
@@ -18,18 +18,18 @@ __all__ = ["main"]
 
 def _fit(args: argparse.Namespace) -> None:
     # It imports scikit-learn, which takes longer than all that the other commands do.
-    from scm_train.cli_fit import fit
+    from scm_train.cli.fit import fit
 
     fit(args)
 
 
 _COMMANDS = {
     "fit": _fit,
-    "evaluate": cli_models.evaluate,
-    "predict": cli_models.predict,
-    "info": cli_models.info,
-    "plot": cli_models.plot,
-    "datasets": cli_models.list_datasets,
+    "evaluate": model_commands.evaluate,
+    "predict": model_commands.predict,
+    "info": model_commands.info,
+    "plot": model_commands.plot,
+    "datasets": model_commands.list_datasets,
 }
 
 USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

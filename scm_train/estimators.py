@@ -17,7 +17,7 @@ give a model that hardware can take; ``SCMRegressor(**paper_settings())`` is the
 
 from __future__ import annotations
 
-from scm_train._learner import Classifier, Learner, Regressor, paper_settings
+from scm_train.learner import Classifier, Learner, Regressor, paper_settings
 
 __all__ = [
     "DIRVFL1Classifier",

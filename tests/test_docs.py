@@ -14,7 +14,7 @@ from scm_hw.cli.commands import build_parser as hw_parser
 from scm_hw.design import Options
 from scm_hw.load import read_model
 from scm_hw.verify.check import AMARANTH_VECTORS
-from scm_train.cli_parser import build_parser as train_parser
+from scm_train.cli.parser import build_parser as train_parser
 from tests.hw.commands import small_model
 from tests.support import REPOSITORY
 

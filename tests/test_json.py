@@ -11,7 +11,7 @@ import pytest
 from scm_hw.__main__ import main as hw
 from scm_hw.cli.commands import build_parser as hw_parser
 from scm_train.__main__ import main as train
-from scm_train.cli_parser import build_parser as train_parser
+from scm_train.cli.parser import build_parser as train_parser
 from tests.hw.commands import small_model
 
 

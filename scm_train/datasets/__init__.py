@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scm_train.datasets._dataset import Dataset
-from scm_train.datasets._registry import Summary, describe, load, names
+from scm_train.datasets.dataset import Dataset
+from scm_train.datasets.registry import Summary, describe, load, names
 
 __all__ = ["Dataset", "Summary", "describe", "load", "names"]

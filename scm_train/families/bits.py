@@ -15,8 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
-    "Rows",
-    "Search",
+    "SignalRows",
+    "SupportSearch",
     "addresses",
     "cell_sums",
     "find_support",
@@ -30,7 +30,7 @@ EXACT = 2.0**52
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SignalRows:
     """Rows as the search for a bit sees them.
 
     ``reached`` (signals, rows) counts the thresholds that each signal has reached; ``gradients``
@@ -43,7 +43,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SupportSearch:
     """What the search for a support goes by.
 
     ``counts`` (signals,) has the thresholds of each signal, ``prices`` (signals, thresholds) what a
@@ -60,7 +60,7 @@ class Search:
 Support = list[tuple[int, int]]
 
 
-def find_support(rows: Rows, search: Search, bits: int) -> Support:
+def find_support(rows: SignalRows, search: SupportSearch, bits: int) -> Support:
     """Up to ``bits`` bits as signal and threshold, each with the most gain per LUT so far.
 
     A bit that gains nothing ends the support: one that splits no cell, or cells of few rows alone.
@@ -73,7 +73,7 @@ def find_support(rows: Rows, search: Search, bits: int) -> Support:
     return [(int(s), int(t)) for s, t in zip(signals[:found], thresholds[:found], strict=True)]
 
 
-def find_support_reference(rows: Rows, search: Search, bits: int) -> Support:
+def find_support_reference(rows: SignalRows, search: SupportSearch, bits: int) -> Support:
     """:func:`find_support` in NumPy, to read and to compare with."""
     cell = np.zeros(len(rows.gradients), dtype=np.int64)
     prices, paid = search.prices.copy(), search.family
@@ -100,7 +100,12 @@ def find_support_reference(rows: Rows, search: Search, bits: int) -> Support:
 
 
 def _gains(
-    rows: Rows, search: Search, cell: NDArray[np.int64], cells: int, signal: int, count: int
+    rows: SignalRows,
+    search: SupportSearch,
+    cell: NDArray[np.int64],
+    cells: int,
+    signal: int,
+    count: int,
 ) -> Floats:
     """The gain of all cells, split by each threshold of a signal."""
     width = count + 1

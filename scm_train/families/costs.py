@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.families.signals import Pool
+from scm_train.families.signals import SignalPool
 
 __all__ = ["HANDSHAKE_LUTS", "LINEAR_LUTS", "Prices", "threshold_luts"]
 
@@ -41,7 +41,7 @@ def threshold_luts(thresholds: NDArray[np.int64], input_bits: int) -> Floats:
 class Prices:
     """What the next threshold costs, and what all that is chosen costs so far (``total``)."""
 
-    def __init__(self, pool: Pool, input_bits: int, fixed: float):
+    def __init__(self, pool: SignalPool, input_bits: int, fixed: float):
         self.total = fixed
         self.overhead, self.family = ADDING_LUTS, FAMILY_LUTS
         # A sum of two features is built once, for all thresholds on it.

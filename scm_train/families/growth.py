@@ -15,11 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.families.bits import EXACT, Rows, Search, addresses, cell_sums, find_support
+from scm_train.families.bits import (
+    EXACT,
+    SignalRows,
+    SupportSearch,
+    addresses,
+    cell_sums,
+    find_support,
+)
 from scm_train.families.costs import Prices
 from scm_train.families.entries import Entries, round_entries
 from scm_train.families.losses import Loss
-from scm_train.families.signals import Pool
+from scm_train.families.signals import SignalPool
 
 __all__ = ["Family", "FamilyGrowth", "FamilySettings", "apply"]
 
@@ -80,7 +87,7 @@ class FamilyGrowth:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: SignalPool,
         reached: NDArray[np.uint8],
         loss: Loss,
         scores: Floats,
@@ -148,9 +155,9 @@ class FamilyGrowth:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Signals and thresholds of the bits of a support."""
         drawn = self._draw_signals()
-        part = Rows(self.reached[np.ix_(drawn, rows)], gradients[rows], weights[rows])
+        part = SignalRows(self.reached[np.ix_(drawn, rows)], gradients[rows], weights[rows])
         prices = self.settings.threshold_share * self.prices.new[drawn]
-        search = Search(self._counts[drawn], prices, penalty, self.prices.family)
+        search = SupportSearch(self._counts[drawn], prices, penalty, self.prices.family)
         support = find_support(part, search, self.settings.bits)
         signals, thresholds = np.array(support, dtype=np.int64).reshape(-1, 2).T
         return drawn[signals], thresholds

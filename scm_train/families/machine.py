@@ -11,9 +11,9 @@ from scm_train.families import costs
 from scm_train.families.growth import Family, FamilyGrowth, FamilySettings, apply
 from scm_train.families.linear import fit_few_inputs
 from scm_train.families.losses import Logistic, Loss, Softmax, Squared
-from scm_train.families.signals import MOST_THRESHOLDS, Pool, make_pool, random_pairs
+from scm_train.families.signals import MOST_THRESHOLDS, SignalPool, make_pool, random_pairs
 
-__all__ = ["Fitted", "Problem", "Size", "fit_families"]
+__all__ = ["FittedFamilies", "Problem", "Size", "fit_families"]
 
 Floats = NDArray[np.float64]
 
@@ -85,13 +85,13 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedFamilies:
     """What was found. ``linear`` (features, outputs) and ``intercept`` (outputs,) come first.
 
     ``unseen`` is the error by size on rows that were not learned from, ``stop`` why it ended.
     """
 
-    pool: Pool
+    pool: SignalPool
     families: list[Family]
     linear: Floats
     intercept: Floats
@@ -115,7 +115,7 @@ def fit_families(
     *,
     linear: bool = True,
     unseen: Problem | float = 0.2,
-) -> Fitted:
+) -> FittedFamilies:
     """Choose linear part and size by rows that are not learned from, then grow on all rows.
 
     ``unseen`` are rows that choose, or the share of the problem's own to hold back for it.
@@ -128,7 +128,7 @@ def fit_families(
     reason = choice.reason
     if reason == "budget" and growth.prices.total < choice.luts:
         reason = "families" if len(growth.families) == choice.families else "no family"
-    return Fitted(
+    return FittedFamilies(
         growth.pool, growth.families, weights, intercept, growth.prices.total, choice.errors,
         reason,
     )  # fmt: skip

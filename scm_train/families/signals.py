@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_THRESHOLDS", "Pool", "Signal", "make_pool", "roundest"]
+__all__ = ["MOST_THRESHOLDS", "Signal", "SignalPool", "make_pool", "roundest"]
 
 #: So that the number of thresholds that a signal has reached fits a byte.
 MOST_THRESHOLDS = 255
@@ -39,7 +39,7 @@ class Signal:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class SignalPool:
     """Signals, and the increasing thresholds of each."""
 
     signals: tuple[Signal, ...]
@@ -58,7 +58,7 @@ class Pool:
         return np.array([len(t) for t in self.thresholds], dtype=np.int64)
 
 
-def make_pool(codes: Codes, pairs: Sequence[Signal], most: int = MOST_THRESHOLDS) -> Pool:
+def make_pool(codes: Codes, pairs: Sequence[Signal], most: int = MOST_THRESHOLDS) -> SignalPool:
     """Single features and ``pairs``, each with up to ``most`` thresholds at quantiles of the rows.
 
     Signals that are constant on the rows are left out.
@@ -66,7 +66,7 @@ def make_pool(codes: Codes, pairs: Sequence[Signal], most: int = MOST_THRESHOLDS
     singles = [Signal((feature,)) for feature in range(codes.shape[1])]
     found = [(signal, _thresholds(signal.values(codes), most)) for signal in [*singles, *pairs]]
     kept = [(signal, thresholds) for signal, thresholds in found if len(thresholds)]
-    return Pool(tuple(s for s, _ in kept), tuple(t for _, t in kept))
+    return SignalPool(tuple(s for s, _ in kept), tuple(t for _, t in kept))
 
 
 def random_pairs(features: int, count: int, rng: np.random.Generator) -> list[Signal]:

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from scm_train import unpacking
 from scm_train.__main__ import main
+from scm_train.data import unpacking
+from scm_train.data.files import read_rows
 from scm_train.datasets import load
 from scm_train.errors import DataError
-from scm_train.tables import read_rows
 from tests.train.commands import FAST, plant_csv
 
 MIB = 1 << 20
@@ -135,7 +135,7 @@ def test_a_failed_allocation_is_one_line(tmp_path, capsys, monkeypatch):
     def exhausted(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("scm_train.cli_fit.split", exhausted)
+    monkeypatch.setattr("scm_train.cli.fit.split", exhausted)
     assert main(["fit", plant_csv(), "--target", "force", "--out", "m.npz"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: can't finish: there is too little memory")

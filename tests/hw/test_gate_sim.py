@@ -32,7 +32,7 @@ LONG = ("table", "folded argmax", "folded external", "deep argmax")
 BUILD = ("--out", "out", "--gate-sim", "--sim", "icarus")
 
 RULES = """
-from scm_train.fuzzy import FuzzySystem, Rule, Triangle
+from scm_train.mechanisms.fuzzy import FuzzySystem, Rule, Triangle
 
 cold, hot = Triangle(0, 0, 10), Triangle(0, 10, 10)
 valve = FuzzySystem([Rule({0: cold}, 1.0), Rule({0: hot}, 3.0, {1: 0.5})])

@@ -100,7 +100,7 @@ def test_the_scan_sees_the_tree() -> None:
         "scm_hw.sim.runner",
         "scm_hw.ir",
     } <= MODULES.keys()
-    assert {"scm_train.engine", "scm_explore.run"} <= MODULES.keys()
+    assert {"scm_train.growth.engine", "scm_explore.run"} <= MODULES.keys()
     known = set(MODULES)
     assert "scm_hw.boards" in imported(MODULES["scm_hw.cli.commands"], known)
     assert "scm_hw.cli.commands" in imported(MODULES["scm_hw.__main__"], known)
@@ -129,7 +129,7 @@ def test_the_model_imports_numpy_alone() -> None:
         assert not foreign_to_the_model(path), path
 
 
-@pytest.mark.parametrize("name", ["scm_hw.errors", "scm_train.encoders", "scipy.special"])
+@pytest.mark.parametrize("name", ["scm_hw.errors", "scm_train.encode.encoders", "scipy.special"])
 def test_a_wrong_import_of_the_model_is_seen(tmp_path: Path, name: str) -> None:
     planted = tmp_path / "planted.py"
     planted.write_text(f"import os\nimport numpy as np\n\ndef f():\n    import {name}\n")

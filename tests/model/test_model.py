@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scm_model import Layer, reference
-from scm_train.encoders import fit_encoder
+from scm_train.encode.encoders import fit_encoder
 from scm_train.errors import DataError, ParameterError
 from tests.train.machines import inputs, machine, plant
 

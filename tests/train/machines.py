@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model import Layer, Model
-from scm_train.encoders import fit_encoder
+from scm_train.encode.encoders import fit_encoder
 from scm_train.mechanisms import Polynomial, Table, as_mechanism
 
 MECHANISMS = ("none", "external", "polynomial", "table")

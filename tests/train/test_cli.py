@@ -18,9 +18,9 @@ from scm_explore.space import Space
 from scm_hw.load import evaluate, read_model
 from scm_train import estimators, model_file
 from scm_train.__main__ import main
-from scm_train.cli_data import Data, split
-from scm_train.cli_parser import build_parser, shown
-from scm_train.tables import read_rows
+from scm_train.cli.parser import build_parser, shown
+from scm_train.cli.training_data import Data, split
+from scm_train.data.files import read_rows
 from tests.train.commands import FAST, fitted, labels_csv, plant_csv
 
 pytestmark = pytest.mark.usefixtures("folder")

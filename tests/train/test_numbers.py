@@ -12,7 +12,7 @@ from scm_train import DIRVFL1Regressor, SCMRegressor
 from scm_train.chunks import chunk_map
 from scm_train.datasets import load
 from scm_train.errors import DataError
-from scm_train.readout import Readout, ridge_solution
+from scm_train.solve.readout import Readout, ridge_solution
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (200, 3))

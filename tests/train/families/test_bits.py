@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scm_train.families.bits import (
-    Rows,
-    Search,
+    SignalRows,
+    SupportSearch,
     addresses,
     find_support,
     find_support_reference,
@@ -18,9 +18,9 @@ def problem(seed, rows=200, signals=4, most=9):
     rng = np.random.default_rng(seed)
     counts = rng.integers(1, most, signals)
     reached = np.stack([rng.integers(0, c + 1, rows) for c in counts]).astype(np.uint8)
-    data = Rows(reached, rng.integers(-1000, 1000, rows), rng.integers(0, 5, rows))
+    data = SignalRows(reached, rng.integers(-1000, 1000, rows), rng.integers(0, 5, rows))
     prices = rng.integers(0, 4, (signals, most)).astype(float)
-    return data, Search(counts, prices, 2.0, 6.0)
+    return data, SupportSearch(counts, prices, 2.0, 6.0)
 
 
 @settings(max_examples=30, deadline=None)
@@ -38,24 +38,28 @@ def test_a_support_has_no_bit_twice():
 
 def test_search_finds_the_split_that_explains_the_gradients():
     level = np.arange(100) % 10
-    data = Rows(
+    data = SignalRows(
         np.stack([np.zeros(100), level]).astype(np.uint8),
         np.where(level > 6, 50, -50),
         np.ones(100, np.int64),
     )
-    assert find_support(data, Search(np.array([3, 9]), np.zeros((2, 9)), 1.0, 1.0), 5) == [(1, 6)]
+    assert find_support(data, SupportSearch(np.array([3, 9]), np.zeros((2, 9)), 1.0, 1.0), 5) == [
+        (1, 6)
+    ]
 
 
 def test_price_decides_between_bits_of_like_gain():
     level = np.arange(100) % 2
-    data = Rows(np.stack([level, level]).astype(np.uint8), 2 * level - 1, np.ones(100, np.int64))
-    search = Search(np.array([1, 1]), np.array([[5.0], [1.0]]), 1.0, 1.0)
+    data = SignalRows(
+        np.stack([level, level]).astype(np.uint8), 2 * level - 1, np.ones(100, np.int64)
+    )
+    search = SupportSearch(np.array([1, 1]), np.array([[5.0], [1.0]]), 1.0, 1.0)
     assert find_support(data, search, 1) == [(1, 0)]
 
 
 def test_nothing_is_found_where_no_bit_gains():
-    data = Rows(np.zeros((1, 8), np.uint8), np.ones(8, np.int64), np.ones(8, np.int64))
-    assert find_support(data, Search(np.array([1]), np.zeros((1, 1)), 1.0, 1.0), 5) == []
+    data = SignalRows(np.zeros((1, 8), np.uint8), np.ones(8, np.int64), np.ones(8, np.int64))
+    assert find_support(data, SupportSearch(np.array([1]), np.zeros((1, 1)), 1.0, 1.0), 5) == []
 
 
 @pytest.mark.parametrize("bits", [1, 3, 5])

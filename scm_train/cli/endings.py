@@ -1,0 +1,85 @@
+"""Why a machine has fewer nodes than it was allowed, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scm_train.growth.engine import EXACT_FIT
+from scm_train.history import FamilyGrowthEnd, History
+from scm_train.training.parameters import asked_layers
+
+__all__ = ["Ending", "early_endings", "ending_lines", "growth_line"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A layer that ended with ``nodes`` of the ``max_nodes`` that it might have had."""
+
+    layer: int
+    nodes: int
+    max_nodes: int
+    reason: str
+
+
+def early_endings(history: History, settings: dict[str, Any]) -> list[Ending]:
+    """The layers that ended before their limit; ``settings`` are those of the estimator."""
+    if history.growth is not None:
+        return []
+    max_nodes, count = settings["max_nodes"], asked_layers(settings)
+    limits = max_nodes if isinstance(max_nodes, Sequence) else [max_nodes] * count
+    layers = list(zip(history.nodes_per_layer, history.stops, strict=True))
+    # After an empty layer nothing follows; what else is missing came after the target was met.
+    if all(nodes for nodes, _ in layers):
+        layers += [(0, "tolerance")] * (count - len(layers))
+    return [
+        Ending(number, nodes, limit, reason)
+        for number, ((nodes, reason), limit) in enumerate(zip(layers, limits, strict=False), 1)
+        if limit is not None and nodes < limit and reason != "max_nodes"
+    ]
+
+
+def ending_lines(endings: Sequence[Ending], settings: dict[str, Any]) -> list[str]:
+    """One line for each reason, with the layers that it ended and the flag to change."""
+    lines = []
+    for reason in dict.fromkeys(ending.reason for ending in endings):
+        layers = " and ".join(
+            f"layer {one.layer} ({one.nodes} of {one.max_nodes} nodes)"
+            for one in endings
+            if one.reason == reason
+        )
+        lines.append(f"training ended before --max-nodes in {layers}: {_why(reason, settings)}")
+    return lines
+
+
+def growth_line(end: FamilyGrowthEnd) -> str:
+    """How large a machine of families became, why, and what to change."""
+    size = f"{end.families} families in about {end.luts:,.0f} of {end.budget:,.0f} LUTs"
+    if end.reason == "unseen rows":
+        return f"{size}: more would not lower the error on rows that were not learned from"
+    if end.reason == "families":
+        return f"{size}: all that --max-nodes allows; for more raise it"
+    if end.reason == "no family":
+        return f"{size}: no further family satisfies the supervisory inequality"
+    return f"{size}: the budget is spent; for more accuracy try a larger --luts"
+
+
+def _why(reason: str, settings: dict[str, Any]) -> str:
+    if reason == "early stopping":
+        return (
+            f"early stopping, as {settings['stop_step']} nodes lowered the validation error by no "
+            f"more than {settings['stop_tolerance']:g} of it; for more nodes raise --stop-step or "
+            "lower --stop-tolerance (-1 never stops)"
+        )
+    if reason == "no candidate":
+        return (
+            "no candidate satisfied the supervisory inequality; for more nodes raise --candidates, "
+            "or end --r nearer to 1"
+        )
+    if settings["tolerance"] > EXACT_FIT:
+        return (
+            f"the training error reached --tolerance {settings['tolerance']:g}; "
+            "for more nodes lower it"
+        )
+    return "the training rows are fitted exactly, and more nodes have nothing left to learn"

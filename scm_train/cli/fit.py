@@ -1,0 +1,166 @@
+"""`scm_train fit`: read, split, train, test, write."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_model import Model
+from scm_train import estimators, model_file
+from scm_train.cli.console import say
+from scm_train.cli.description import described, print_result
+from scm_train.cli.endings import early_endings, ending_lines, growth_line
+from scm_train.cli.mechanism import fit_mechanism, mechanism_file
+from scm_train.cli.training_data import Data, read, split
+from scm_train.errors import DataError
+from scm_train.evaluation.scores import class_indices, score
+from scm_train.evaluation.trials import best_trial, summary
+from scm_train.history import History
+from scm_train.output_files import MODEL, check_output
+
+__all__ = ["fit"]
+
+
+def fit(args: argparse.Namespace) -> None:
+    """Train as the command line says, and write the model file."""
+    reads = [args.data, mechanism_file(args.mechanism)]
+    check_output(args.out, MODEL, reads, args.force)
+    data = read(args)
+    check_output(args.out, MODEL, data.files, args.force)
+    if not args.quiet:
+        _warn_of_constant(data.rows.constant_features)
+    train, test = split(data, args.test_fraction, args.seed)
+    y = data.rows.y[train]
+    if (y == y[0]).all(axis=0).any():
+        raise DataError(
+            f"targets must vary in the {len(y)} training rows, not be constant; "
+            "lower --test-fraction or gather more data"
+        )
+    machines: list[Model] = []
+    histories: list[History] = []
+    try:
+        for trial in range(args.trials):
+            learner = _learner(args, data, trial)
+            learner.fit(data.rows.X[train], y)
+            machines.append(_finished(learner.machine_, data, train, test, args))
+            histories.append(learner.history_)
+            if args.trials > 1:
+                _tell_trial(machines[-1], trial, args)
+    except KeyboardInterrupt:
+        if not machines:
+            raise
+        _keep(machines, histories, args)
+        kept = f"{len(machines)} of {args.trials} trials were finished"
+        raise KeyboardInterrupt(f"{kept}, and the best of them was written") from None
+    _keep(machines, histories, args)
+
+
+def _keep(
+    machines: Sequence[Model], histories: Sequence[History], args: argparse.Namespace
+) -> None:
+    """Write the best of the trials, as if no more had been asked for, and show it."""
+    best = best_trial(machines)
+    result: dict[str, Any] = {"timing": dict(histories[best].seconds)}
+    if len(machines) > 1:
+        result["trials"] = summary(machines)
+    machine = _numbered(machines[best], best, len(machines))
+    model_file.save(machine, args.out)
+    if args.quiet:
+        return
+    settings = machine.info["settings"]
+    endings = early_endings(histories[best], settings)
+    if endings:
+        result["ended_early"] = [asdict(ending) for ending in endings]
+    growth = histories[best].growth
+    if growth is not None:
+        result["growth"] = asdict(growth)
+    print_result({"model": str(args.out), **described(machine), **result}, args.json)
+    for line in ending_lines(endings, settings):
+        say(f"note: {line}", sys.stderr)
+    if growth is not None:
+        say(f"note: {growth_line(growth)}", sys.stderr)
+
+
+def _tell_trial(machine: Model, trial: int, args: argparse.Namespace) -> None:
+    if sys.stderr.isatty() and not args.quiet:
+        scores = machine.info["scores"]
+        shown = {key: scores[key] for key in ("train_rmse", "validation_rmse") if key in scores}
+        words = ", ".join(f"{key.replace('_', ' ')} {value:.6f}" for key, value in shown.items())
+        say(f"  trial {trial + 1} of {args.trials}: {words}", sys.stderr)
+
+
+def _numbered(machine: Model, trial: int, trials: int) -> Model:
+    """The machine with its number among several runs, by which it can be made again."""
+    if trials == 1:
+        return machine
+    settings = machine.info["settings"] | {"trials": trials, "trial": trial}
+    return replace(machine, info=machine.info | {"settings": settings})
+
+
+def _warn_of_constant(names: Sequence[str]) -> None:
+    if names:
+        shown = ", ".join(names[:8]) + (f", and {len(names) - 8} more" if len(names) > 8 else "")
+        say(f"warning: constant features say nothing: {shown}", sys.stderr)
+
+
+# -------------------------------------------------------------------------------------- learner
+
+
+def _learner(args: argparse.Namespace, data: Data, trial: int) -> estimators.Learner:
+    suffix = "Classifier" if data.task == "classification" else "Regressor"
+    cls = getattr(estimators, f"{args.algorithm}{suffix}")
+    known = cls().get_params(deep=False)
+    given = {name: value for name, value in vars(args).items() if name in known}
+    parameters = (estimators.paper_settings() if args.paper else {}) | given
+    parameters["mechanism"] = fit_mechanism(args, data.rows.feature_names, data.mechanism)
+    # Each trial has a seed of its own; the split of the rows is the same for all.
+    seed = (args.seed + trial) % 2**32
+    return cls(**parameters, random_state=seed, verbose=not args.quiet)
+
+
+# -------------------------------------------------------------------------------------- results
+
+
+def _finished(
+    machine: Model, data: Data, train: NDArray, test: NDArray, args: argparse.Namespace
+) -> Model:
+    """The machine with its names, scores, origin and held-out rows."""
+    machine = replace(machine, features=data.rows.feature_names)
+    if machine.classes is None:
+        machine = replace(machine, targets=data.rows.target_names)
+    scores = dict(machine.info["scores"])
+    if machine.classes is not None:
+        trained = score(machine, data.rows.X[train], _targets(machine, data, train))
+        scores["train_accuracy"] = trained["accuracy"]
+    if len(test):
+        tested = score(machine, data.rows.X[test], _targets(machine, data, test))
+        scores |= {f"test_{key}": value for key, value in tested.items()}
+    about = data.about | {"train_rows": len(train), "test_rows": len(test)}
+    info = machine.info | {
+        "name": args.name or data.name,
+        "seed": args.seed,
+        "scores": scores,
+        "data": about,
+    }
+    # Times differ from run to run; without them, the same command writes the same bytes.
+    info.pop("timing", None)
+    machine = replace(machine, info=info)
+    if args.no_eval_rows or not len(test):
+        return machine
+    stride = -(-len(test) // model_file.MAX_EVALUATION_ROWS)
+    kept = test[::stride]
+    return machine.with_evaluation(data.rows.X[kept], _targets(machine, data, kept))
+
+
+def _targets(machine: Model, data: Data, rows: NDArray) -> NDArray:
+    """Targets of some rows as a machine knows them: raw (r, m), or class indices (r,)."""
+    y = data.rows.y[rows]
+    if machine.classes is not None:
+        return class_indices(machine, y)
+    return y.reshape(len(y), -1).astype(np.float64)

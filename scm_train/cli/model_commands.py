@@ -1,0 +1,159 @@
+"""`scm_train evaluate`, `predict`, `info`, `plot` and `datasets`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_model import Model
+from scm_train import datasets, model_file
+from scm_train.cli.console import say
+from scm_train.cli.description import described, print_result
+from scm_train.cli.mechanism import import_callable, mechanism_file
+from scm_train.data.clipping import clipped_columns, clipping_lines
+from scm_train.data.files import read_features, read_rows, split_names
+from scm_train.errors import DataError, ParameterError
+from scm_train.evaluation.scores import class_indices, score
+from scm_train.output_files import check_output, figure_kind, table_kind, write_output
+
+__all__ = ["evaluate", "info", "list_datasets", "plot", "predict"]
+
+
+def info(args: argparse.Namespace) -> None:
+    """Say what is in a model file."""
+    machine = model_file.load(args.model)
+    print_result({"model": args.model, **described(machine)}, args.json)
+
+
+def evaluate(args: argparse.Namespace) -> None:
+    """Score a model on a data file, or on the rows that it carries."""
+    machine = _load(args)
+    if args.data is None:
+        rows = machine.evaluation
+        if rows is None:
+            raise ParameterError("evaluate must be given a data file; this model carries no rows")
+        X, targets, p0 = rows.inputs, rows.targets, rows.mechanism
+    else:
+        X, targets = _read_targets(machine, args)
+        p0 = _mechanism_column(machine, args)
+    _warn_of_clipping(machine, X)
+    result = {"model": args.model, "data": args.data, "rows": len(X)}
+    print_result(result | score(machine, X, targets, p0), args.json)
+
+
+def predict(args: argparse.Namespace) -> None:
+    """Write the predictions for a data file's rows, one line each."""
+    machine = _load(args)
+    header = list(machine.targets) if machine.classes is None else [_label_name(machine)]
+    if args.out is not None:
+        reads = [args.model, args.data, mechanism_file(args.mechanism)]
+        check_output(args.out, table_kind(header), reads, args.force)
+    X = read_features(args.data, machine.features)
+    _warn_of_clipping(machine, X)
+    y = machine.predict(X, _mechanism_column(machine, args))
+    lines = y.reshape(len(y), -1).tolist()
+    if args.out is not None:
+        text = io.StringIO()
+        _write_csv(text, header, lines)
+        write_output(args.out, lambda file: file.write(text.getvalue().encode()))
+        print_result({"predictions": args.out, "rows": len(lines)}, args.json)
+    elif args.json:
+        print_result({"columns": header, "predictions": lines}, as_json=True)
+    else:
+        _print_csv(header, lines)
+
+
+def plot(args: argparse.Namespace) -> None:
+    """Draw a model's training and its predictions."""
+    machine = model_file.load(args.model)
+    # The plotting library takes a while to import, and only this command needs it.
+    from scm_train.evaluation.plot import check_format, save_figure
+
+    out = Path(args.out) if args.out is not None else Path(args.model).with_suffix(".png")
+    check_output(out, figure_kind(check_format(out)), [args.model], args.force)
+    panels = save_figure(machine, out)
+    print_result({"model": args.model, "figure": str(out), "panels": panels}, args.json)
+
+
+def list_datasets(args: argparse.Namespace) -> None:
+    """List the data sets that have a name."""
+    summaries = [asdict(summary) for summary in datasets.describe()]
+    if args.json:
+        print_result({"datasets": summaries}, as_json=True)
+        return
+    width = max(len(s["name"]) for s in summaries)
+    for s in summaries:
+        say(
+            f"{s['name']:{width}}  {s['rows']:>9,} x {s['inputs']:<3} -> {s['outputs']:<2}  "
+            f"{s['task']:14}  {s['origin']:10}  {s['description']}"
+        )
+
+
+def _warn_of_clipping(machine: Model, X: NDArray) -> None:
+    for line in clipping_lines(clipped_columns(machine, X)):
+        say(f"warning: {line}", sys.stderr)
+
+
+def _load(args: argparse.Namespace) -> Model:
+    function = None if args.mechanism is None else import_callable(args.mechanism)
+    return model_file.load(args.model, mechanism=function)
+
+
+def _mechanism_column(machine: Model, args: argparse.Namespace) -> NDArray[np.float64] | None:
+    if args.mechanism_columns is None:
+        return None
+    values = read_features(args.data, args.mechanism_columns)
+    if values.shape[1] != machine.outputs:
+        raise ParameterError(
+            f"--mechanism-columns must be one per output ({machine.outputs}), not {values.shape[1]}"
+        )
+    return values
+
+
+def _label_name(machine: Model) -> str:
+    """The column that a classifier's labels came from."""
+    target = machine.info.get("data", {}).get("target")
+    return target[0] if isinstance(target, list) and target else "class"
+
+
+def _read_targets(machine: Model, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
+    own = list(machine.targets) if machine.classes is None else [_label_name(machine)]
+    wanted = own if args.target is None else split_names(args.target, own)
+    # The model's own targets are known by name, in whatever order they are asked for.
+    wanted = own if sorted(wanted) == sorted(own) else wanted
+    rows = read_rows(args.data, wanted, machine.features, varying=False)
+    if machine.classes is not None:
+        return rows.X, class_indices(machine, rows.y)
+    if rows.y.dtype.kind not in "fiu":
+        raise DataError(f"target must be numbers, not text like {rows.y[0]!s}; check the column")
+    targets = rows.y.reshape(len(rows.y), -1).astype(np.float64)
+    if targets.shape[1] != machine.outputs:
+        raise ParameterError(
+            f"--target must be one column per output ({machine.outputs}), not {targets.shape[1]}"
+        )
+    return rows.X, targets
+
+
+def _write_csv(file: TextIO, header: list[str], lines: list[list]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+
+
+def _print_csv(header: list[str], lines: list[list]) -> None:
+    """The table to standard output: to the letter in a pipe, and safe on a terminal."""
+    if not sys.stdout.isatty():
+        _write_csv(sys.stdout, header, lines)
+        return
+    text = io.StringIO()
+    _write_csv(text, header, lines)
+    for line in text.getvalue().rstrip("\n").split("\n"):
+        say(line)

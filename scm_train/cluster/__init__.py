@@ -1,0 +1,1 @@
+"""Training with the rows on the workers of a Dask cluster."""

@@ -1,0 +1,1 @@
+"""From raw inputs to the coded inputs of the first layer."""

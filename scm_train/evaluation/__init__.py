@@ -1,0 +1,1 @@
+"""What a trained machine is worth: scores, repeated runs, figures, complexity."""

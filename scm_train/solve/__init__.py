@@ -1,0 +1,1 @@
+"""What is solved rather than drawn: linear part, readout, and the removal of nodes."""

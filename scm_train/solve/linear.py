@@ -1,0 +1,123 @@
+"""The linear part of the machine: LASSO with selected inputs, in the paper's scaling."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.chunks import ChunkMap
+from scm_train.encode.rows import CHUNK, ScaledRows
+
+__all__ = ["LinearPart", "fit_linear", "solve_linear"]
+
+Floats = NDArray[np.float64]
+
+#: Largest violation of the optimum's conditions, as a share of the largest correlation.
+TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPart:
+    """``x @ weights + intercept``, weights (d, m) with zeros where LASSO dropped an input."""
+
+    weights: Floats
+    intercept: Floats
+
+    @property
+    def selected(self) -> list[int]:
+        """Inputs with a weight for any output."""
+        return [int(i) for i in np.flatnonzero(self.weights.any(axis=1))]
+
+    def __call__(self, x: Floats) -> Floats:
+        return x @ self.weights + self.intercept
+
+
+def fit_linear(
+    parts: Sequence[tuple[ScaledRows, Floats]], alpha: float, chunk_map: ChunkMap
+) -> LinearPart:
+    """Minimise ``sum (t - x p - u)^2 + alpha sum |p|`` for every output, over rows in some parts.
+
+    The paper sets ``u`` to the mean of the targets, which is its best value for inputs of mean 0.
+    Inputs and targets are therefore centred for the fit, and the shift of the inputs is folded into
+    the intercept: ``u = mean(t) - mean(x) p``.
+    """
+    count = sum(len(rows) for rows, _ in parts)
+    x_mean = np.sum([_total(rows, chunk_map) for rows, _ in parts], axis=0) / count
+    t_mean = np.sum([targets.sum(axis=0) for _, targets in parts], axis=0) / count
+    moments = [_moments(*part, x_mean, t_mean, chunk_map) for part in parts]
+    gram, cross = (np.sum(own, axis=0) for own in zip(*moments, strict=True))
+    return solve_linear(gram, cross, alpha, count, x_mean, t_mean)
+
+
+def solve_linear(
+    gram: Floats, cross: Floats, alpha: float, count: int, x_mean: Floats, t_mean: Floats
+) -> LinearPart:
+    """The linear part, from centred ``X^T X`` and ``X^T T`` of so many rows and their means."""
+    weights = np.stack([_lasso(gram, c, alpha, count) for c in cross.T], axis=1)
+    return LinearPart(weights, t_mean - x_mean @ weights)
+
+
+def _total(rows: ScaledRows, chunk_map: ChunkMap) -> Floats:
+    return np.sum(chunk_map(lambda chunk: rows.seen(chunk).sum(axis=0), len(rows), CHUNK), axis=0)
+
+
+def _moments(
+    rows: ScaledRows, targets: Floats, x_mean: Floats, t_mean: Floats, chunk_map: ChunkMap
+) -> tuple[Floats, Floats]:
+    """``X^T X`` and ``X^T T`` less the means."""
+
+    def on(chunk: slice) -> tuple[Floats, Floats]:
+        x = rows.seen(chunk) - x_mean
+        return x.T @ x, x.T @ (targets[chunk] - t_mean)
+
+    parts = chunk_map(on, len(rows), CHUNK)
+    return np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
+
+
+def _lasso(gram: Floats, cross: Floats, alpha: float, rows: int) -> Floats:
+    """Minimise ``p gram p - 2 cross p + alpha |p|``.
+
+    The path of solutions is exact and indifferent to inputs that nearly repeat each other, where
+    coordinate descent crawls; inputs that repeat each other exactly end it early, and there descent
+    takes over.
+    """
+    # Seconds to import, and a cluster's workers, who read this file too, solve nothing.
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import lars_path_gram
+
+    with warnings.catch_warnings():
+        # Whether either has converged is judged by the optimum's own conditions.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        # scikit-learn minimises |t - X p|^2 / (2 n) + alpha' |p|, hence alpha' = alpha / (2 n).
+        _, _, path = lars_path_gram(
+            cross, gram, n_samples=rows, alpha_min=alpha / (2 * rows), method="lasso"
+        )
+        weights = path[:, -1]
+        if _violation(gram, cross, alpha, weights) > TOLERANCE * np.abs(cross).max():
+            weights = _descend(gram, cross, alpha)
+    return weights
+
+
+def _violation(gram: Floats, cross: Floats, alpha: float, weights: Floats) -> float:
+    """How far the conditions of the optimum are from being met."""
+    slope = 2 * (cross - gram @ weights)
+    wanted = np.where(weights != 0, np.sign(weights) * alpha, np.clip(slope, -alpha, alpha))
+    return float(np.abs(slope - wanted).max())
+
+
+def _descend(gram: Floats, cross: Floats, alpha: float) -> Floats:
+    """LASSO by coordinate descent, on ``A`` and ``b`` with ``A^T A = gram``, ``A^T b = cross``."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > values[-1] * len(values) * np.finfo(float).eps
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    image = vectors[:, kept].T @ cross / np.sqrt(values[kept])
+    if alpha == 0:
+        return np.linalg.lstsq(root, image, rcond=None)[0]
+    from sklearn.linear_model import Lasso
+
+    lasso = Lasso(alpha / (2 * len(root)), fit_intercept=False, tol=1e-8, max_iter=20_000)
+    return lasso.fit(root, image).coef_

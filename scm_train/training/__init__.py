@@ -1,0 +1,1 @@
+"""One training run: parameters, rows and targets in, a model and its history out."""

@@ -1,0 +1,309 @@
+"""One training run: raw arrays in, a machine and its history out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_model import Encoder, Model
+from scm_model.scaling import to_unit
+from scm_train.algorithms import Algorithm
+from scm_train.chunks import chunk_map, row_chunks
+from scm_train.encode.encoders import fit_encoder
+from scm_train.encode.rows import CHUNK, ScaledRows
+from scm_train.errors import DataError, ParameterError
+from scm_train.families.machine import Problem, Size
+from scm_train.families.run import FamilyRun, problem_of, train_families
+from scm_train.growth.engine import Fitted, Part, train
+from scm_train.history import History
+from scm_train.mechanisms import Mechanism, as_mechanism
+from scm_train.progress import progress_bar
+from scm_train.solve.further_rows import RestOfRows
+from scm_train.training.parameters import (
+    DEFAULT_LUTS,
+    check_draws,
+    draw_of,
+    input_bits_of,
+    settings_of,
+)
+
+__all__ = ["TrainingTask", "train_by_families", "train_machine"]
+
+Floats = NDArray[np.float64]
+
+#: Quantile thresholds are found on at most this many rows, evenly spread.
+ENCODER_ROWS = 200_000
+#: With fewer rows than this none can be spared for validation.
+FEWEST_ROWS = 20
+#: Fewest rows that validation must leave to train on.
+FEWEST_TRAINING_ROWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTask:
+    """What is to be learnt: raw inputs, raw targets (n, m) with their range, and their names."""
+
+    x: NDArray
+    y: NDArray
+    target_min: Floats
+    target_max: Floats
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    classes: tuple[Any, ...] | None = None
+    weights: Floats | None = None
+
+    def __post_init__(self) -> None:
+        _check_span("inputs", self.x.min(axis=0), self.x.max(axis=0), self.feature_names)
+        _check_span("targets", self.target_min, self.target_max, self.target_names)
+
+
+def _check_span(what: str, low: Floats, high: Floats, names: tuple[str, ...]) -> None:
+    """Everything is scaled by its range, which therefore has to be a number."""
+    with np.errstate(over="ignore"):
+        endless = ~np.isfinite(np.asarray(high, dtype=np.float64) - low)
+    if endless.any():
+        first = int(np.argmax(endless))
+        raise DataError(
+            f"{what} must span a finite range, not {low[first]:g} to {high[first]:g} in "
+            f"{names[first]!r}; divide them by a constant"
+        )
+
+
+def train_machine(
+    algorithm: Algorithm,
+    parameters: dict[str, Any],
+    task: TrainingTask,
+    eval_set: tuple[NDArray, NDArray] | None,
+    random: np.random.RandomState,
+) -> tuple[Model, History]:
+    """Train ``algorithm`` on a task.
+
+    ``eval_set`` (raw inputs and targets) serves as validation rows; without it, some of the task's
+    own rows do where early stopping or ridge needs them, and the final readout sees them again.
+    """
+    seed = int(random.randint(np.iinfo(np.int32).max))
+    settings = settings_of(algorithm, parameters, refit=eval_set is None)
+    draw = draw_of(algorithm, parameters)
+    rng = np.random.default_rng(seed)
+    low, high = _range(task.x)
+    encoder = _encoder(parameters, task.x, low, high)
+    check_draws(settings, encoder.width)
+    mechanism = as_mechanism(parameters["mechanism"]).bind(
+        task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
+    )
+    needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")
+    kept, held, others = _split(
+        len(task.x),
+        parameters["validation_fraction"] if needed else 0,
+        parameters["search_rows"],
+        rng,
+    )
+
+    def part(x: NDArray, y: NDArray) -> Part:
+        rows = ScaledRows(x, low, high, encoder)
+        return Part(rows, _targets(rows, y, task, mechanism))
+
+    training = part(_take(task.x, kept), _take(task.y, kept))
+    validation = None
+    if eval_set is not None:
+        validation = part(*eval_set)
+    elif held is not None:
+        validation = part(task.x[held], task.y[held])
+    rest = None
+    if others is not None:
+        own = part(task.x[others], task.y[others])
+        rest = RestOfRows(own.rows, own.targets)
+    history = History()
+    with chunk_map() as mapped, progress_bar(parameters["verbose"], settings.most_nodes) as report:
+        fitted = train(
+            training,
+            validation,
+            settings,
+            draw,
+            rng,
+            history=history,
+            chunk_map=mapped,
+            report=report,
+            rest=rest,
+        )
+    info = _info(parameters, seed, fitted, history)
+    machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
+    return machine, history
+
+
+def train_by_families(
+    algorithm: Algorithm,
+    parameters: dict[str, Any],
+    task: TrainingTask,
+    eval_set: tuple[NDArray, NDArray] | None,
+    random: np.random.RandomState,
+) -> tuple[Model, History]:
+    """Train a machine of families on a task; ``eval_set`` chooses its size instead of own rows."""
+    seed = int(random.randint(np.iinfo(np.int32).max))
+    low, high = _range(task.x)
+    bits = input_bits_of(parameters | {"activation": "sign", "encoder": "none"})
+    encoder = Encoder("none", bits, (), (), None, task.x.shape[1])
+    mechanism = as_mechanism(parameters["mechanism"]).bind(
+        task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
+    )
+    classes = len(task.classes) if task.classes is not None else 0
+
+    def problem(x: NDArray, y: NDArray, weights: Floats | None) -> Problem:
+        targets = y if classes else _targets(ScaledRows(x, low, high, encoder), y, task, mechanism)
+        codes = encoder.codes(to_unit(x, low, high))
+        return problem_of(codes, targets, weights, classes, encoder)
+
+    history = History()
+    fitted = train_families(
+        problem(task.x, task.y, task.weights),
+        _unseen_share(parameters, len(task.x)) if eval_set is None else problem(*eval_set, None),
+        FamilyRun(_size(parameters), parameters["members"], seed, linear=algorithm.linear),
+        history,
+    )
+    info = _info(parameters, seed, fitted, history)
+    if classes == 2:
+        task = replace(
+            task,
+            target_names=task.target_names[1:],
+            target_min=task.target_min[1:],
+            target_max=task.target_max[1:],
+        )
+    machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
+    return machine, history
+
+
+def _unseen_share(parameters: dict[str, Any], rows: int) -> float:
+    """The share of the rows that choose a machine of families, once ``_split`` has no objection."""
+    fraction = parameters["validation_fraction"]
+    _split(rows, fraction, None, np.random.default_rng(0))
+    return min(2 * fraction, 0.5)
+
+
+def _size(parameters: dict[str, Any]) -> Size:
+    luts = DEFAULT_LUTS if parameters["luts"] is None else parameters["luts"]
+    most = parameters["max_nodes"]
+    if isinstance(most, Sequence) and len(most) == 1:
+        (most,) = most
+    if most == "auto" or most is None:
+        return Size(float(luts))
+    if not isinstance(most, Integral) or most < 1:
+        raise ParameterError(
+            f"max_nodes must be one positive whole number beside luts, not {most!r}"
+        )
+    return Size(float(luts), int(most))
+
+
+def _range(x: NDArray) -> tuple[Floats, Floats]:
+    return x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+
+
+def _encoder(parameters: dict[str, Any], x: NDArray, low: Floats, high: Floats) -> Encoder:
+    stride = -(-len(x) // ENCODER_ROWS)
+    return fit_encoder(
+        parameters["encoder"], to_unit(x[::stride], low, high), input_bits=input_bits_of(parameters)
+    )
+
+
+def _split(
+    rows: int, fraction: float, search_rows: int | None, rng: np.random.Generator
+) -> tuple[NDArray | None, NDArray | None, NDArray | None]:
+    """Row numbers to train on, to hold back, and that nodes are not configured on, each in order.
+
+    None for all, none and none.
+    """
+    if not 0 <= fraction < 1:
+        raise ParameterError(
+            f"validation_fraction must be at least 0 and below 1, not {fraction!r}; "
+            "pass eval_set to fit to validate on rows of your own"
+        )
+    searched = others = None
+    if search_rows is not None and search_rows < rows:
+        chosen = _random_rows(rows, search_rows, rng)
+        searched, others = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        rows = search_rows
+    held = round(fraction * rows)
+    if rows < FEWEST_ROWS or not held:
+        return searched, None, others
+    if rows - held < FEWEST_TRAINING_ROWS:
+        raise ParameterError(
+            f"validation_fraction must leave at least {FEWEST_TRAINING_ROWS} of the {rows} rows to "
+            f"train on, not {rows - held} as with {fraction!r}; take less, or pass eval_set to fit"
+        )
+    mask = _random_rows(rows, held, rng)
+    kept, back = np.flatnonzero(~mask), np.flatnonzero(mask)
+    return (kept, back, others) if searched is None else (searched[kept], searched[back], others)
+
+
+def _random_rows(rows: int, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    mask = np.zeros(rows, dtype=bool)
+    mask[rng.choice(rows, count, replace=False)] = True
+    return mask
+
+
+def _take(values: NDArray, kept: NDArray | None) -> NDArray:
+    return values if kept is None else values[kept]
+
+
+def _targets(rows: ScaledRows, y: NDArray, task: TrainingTask, mechanism: Mechanism) -> Floats:
+    """Normalised targets less the mechanism."""
+    left = to_unit(y, task.target_min, task.target_max)
+    if mechanism.kind != "none":
+        for chunk in row_chunks(len(rows), CHUNK):
+            left[chunk] -= mechanism.values(
+                rows.x[chunk], rows.seen(chunk), task.target_min, task.target_max
+            )
+    return left
+
+
+def _info(
+    parameters: dict[str, Any], seed: int, fitted: Fitted, history: History
+) -> dict[str, Any]:
+    scores = {"train_rmse": fitted.train_rmse}
+    if fitted.validation_rmse == fitted.validation_rmse:
+        scores["validation_rmse"] = fitted.validation_rmse
+    plain = {
+        k: v for k, v in parameters.items() if k not in ("mechanism", "random_state", "verbose")
+    }
+    return {
+        "seed": seed,
+        "settings": plain | {"ridge_used": history.ridge},
+        "scores": scores,
+        "timing": dict(history.seconds),
+        "selected_inputs": history.selected_inputs,
+    }
+
+
+def _machine(
+    algorithm: Algorithm,
+    task: TrainingTask,
+    fitted: Fitted,
+    encoder: Encoder,
+    mechanism: Mechanism,
+    input_range: tuple[Floats, Floats],
+    info: dict[str, Any],
+    history: History,
+) -> Model:
+    return Model(
+        task="regression" if task.classes is None else "classification",
+        algorithm=algorithm.name,
+        encoder=encoder,
+        layers=fitted.layers,
+        readout=fitted.readout,
+        linear=fitted.linear.weights,
+        intercept=fitted.linear.intercept,
+        input_min=input_range[0],
+        input_max=input_range[1],
+        target_min=task.target_min,
+        target_max=task.target_max,
+        features=task.feature_names,
+        targets=task.target_names,
+        mechanism=mechanism,
+        classes=task.classes,
+        info=info,
+        history=history,
+    )
