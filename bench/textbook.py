@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.layer_inputs import LayerInputs
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.layer_inputs import LayerInputs
 
 __all__ = ["TextbookNode", "textbook_scn"]
 

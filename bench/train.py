@@ -47,10 +47,10 @@ from scm_train.encode.rows import ScaledRows
 from scm_train.growth.engine import Part, train
 from scm_train.growth.settings import Settings
 from scm_train.history import History
-from scm_train.search.search import kernels
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.layer_inputs import first_inputs
-from scm_train.search.search.search import SearchSettings
+from scm_train.search import kernels
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.layer_inputs import first_inputs
+from scm_train.search.search import SearchSettings
 from scm_train.training.parameters import input_bits_of
 
 #: The small case: nodes and candidates per draw.

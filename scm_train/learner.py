@@ -23,7 +23,7 @@ from scm_train.cluster.run import as_array, is_distributed, train_distributed
 from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.errors import ClippedWarning, DataError, ModelFileError, ParameterError
 from scm_train.families.losses import probabilities
-from scm_train.search.search.candidates import BiasRange, InputsPerNode, SignPattern
+from scm_train.search.candidates import BiasRange, InputsPerNode, SignPattern
 from scm_train.training.parameters import DEFAULT_NODES, LAMBDAS, R_VALUES, growth_of
 from scm_train.training.run import TrainingTask, train_by_families, train_machine
 
@@ -105,7 +105,7 @@ class Learner(BaseEstimator):
         Whether a feature's coded bits have a sign each or one in common; or the share of candidates
         for which they have one in common.
     bias_range : "auto", "data", "middle", "paper" or (low, high)
-        Range of the bias draw; see :class:`scm_train.search.search.candidates.CandidateDraw`. With
+        Range of the bias draw; see :class:`scm_train.search.candidates.CandidateDraw`. With
         ``"middle"`` a sign or step node that joins has its threshold moved halfway between the
         training rows' sums next to it, which pays where inputs are finer than the rows are dense:
         ``"auto"`` is that for sign and step nodes on inputs without encoder.

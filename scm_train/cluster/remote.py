@@ -16,9 +16,9 @@ from scm_train.growth.engine import _Growth
 from scm_train.growth.margin import centred_bias, joined
 from scm_train.growth.settings import Settings
 from scm_train.history import History
-from scm_train.search.search.draw_ahead import Draws
-from scm_train.search.search.moments import Moments, best
-from scm_train.search.search.search import Configuration, SearchSettings
+from scm_train.search.draw_ahead import Draws
+from scm_train.search.moments import Moments, best
+from scm_train.search.search import Configuration, SearchSettings
 from scm_train.solve.further_rows import upper
 from scm_train.solve.linear import LinearPart
 from scm_train.solve.readout import DEPENDENT, MOST_PASSES, Readout, _rmse

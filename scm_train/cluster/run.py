@@ -26,7 +26,7 @@ from scm_train.growth.settings import Settings
 from scm_train.history import History
 from scm_train.mechanisms.specification import CHECKED_ROWS, External, Nothing, as_mechanism
 from scm_train.progress import progress_bar
-from scm_train.search.search.draw_ahead import Draws
+from scm_train.search.draw_ahead import Draws
 from scm_train.training.parameters import check_draws, draw_of, input_bits_of, settings_of
 from scm_train.training.run import ENCODER_ROWS, TrainingTask, _check_span, _info, _machine
 

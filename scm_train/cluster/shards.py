@@ -19,13 +19,13 @@ from scm_train.activations import HARDWARE_ACTIVATIONS, activate
 from scm_train.chunks import row_chunks
 from scm_train.encode.rows import CHUNK, ScaledRows
 from scm_train.growth.margin import Gap, gap_of, joined
-from scm_train.search.search.layer_inputs import (
+from scm_train.search.layer_inputs import (
     LayerInputs,
     NodeInputs,
     exact_in_float32,
     first_inputs,
 )
-from scm_train.search.search.node_store import NodeStore
+from scm_train.search.node_store import NodeStore
 from scm_train.solve.further_rows import PIECE, upper
 
 __all__ = ["HELD", "REST", "TRAINING", "Frame", "Node", "Shard"]

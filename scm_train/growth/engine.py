@@ -20,10 +20,10 @@ from scm_train.growth.margin import centred_bias, node_gap
 from scm_train.growth.settings import Settings
 from scm_train.history import History
 from scm_train.progress import Report
-from scm_train.search.search.candidates import CandidateDraw, Candidates
-from scm_train.search.search.layer_inputs import LayerInputs, NodeInputs, first_inputs
-from scm_train.search.search.node_store import NodeStore
-from scm_train.search.search.search import Configuration, Search, node_outputs
+from scm_train.search.candidates import CandidateDraw, Candidates
+from scm_train.search.layer_inputs import LayerInputs, NodeInputs, first_inputs
+from scm_train.search.node_store import NodeStore
+from scm_train.search.search import Configuration, Search, node_outputs
 from scm_train.solve.further_rows import RestOfRows, stacked
 from scm_train.solve.linear import LinearPart, fit_linear
 from scm_train.solve.readout import Readout, Shadow, ridge_path, ridge_solution

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from scm_train.activations import activate
 from scm_train.chunks import ChunkMap
-from scm_train.search.search.candidates import Candidates
-from scm_train.search.search.layer_inputs import LayerInputs
+from scm_train.search.candidates import Candidates
+from scm_train.search.layer_inputs import LayerInputs
 
 __all__ = ["Gap", "centred_bias", "gap_of", "joined", "node_gap"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scm_train.search.search.search import SearchSettings
+from scm_train.search.search import SearchSettings
 
 __all__ = ["Settings"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.errors import ParameterError
-from scm_train.search.search.layer_inputs import LayerInputs
-from scm_train.search.search.level_tables import LevelTables
+from scm_train.search.layer_inputs import LayerInputs
+from scm_train.search.level_tables import LevelTables
 
 __all__ = ["BiasRange", "CandidateDraw", "Candidates", "InputsPerNode", "SignPattern"]
 

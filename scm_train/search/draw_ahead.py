@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from scm_train.search.search.candidates import CandidateDraw, Candidates
-from scm_train.search.search.layer_inputs import LayerInputs
+from scm_train.search.candidates import CandidateDraw, Candidates
+from scm_train.search.layer_inputs import LayerInputs
 
 __all__ = ["Draws"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scm_model import Encoder
 from scm_train.chunks import Scratch
-from scm_train.search.search import kernels
+from scm_train.search import kernels
 
 __all__ = [
     "Feature",

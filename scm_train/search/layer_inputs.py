@@ -15,9 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.chunks import Scratch, row_chunks
 from scm_train.encode.rows import CHUNK, ScaledRows
-from scm_train.search.search.joint_levels import features_of, level_blocks, level_counts, occurring
-from scm_train.search.search.level_tables import LevelTables, at_least, matches_needed
-from scm_train.search.search.node_store import NodeStore
+from scm_train.search.joint_levels import features_of, level_blocks, level_counts, occurring
+from scm_train.search.level_tables import LevelTables, at_least, matches_needed
+from scm_train.search.node_store import NodeStore
 
 __all__ = [
     "DirectInputs",

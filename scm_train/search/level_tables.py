@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.chunks import Scratch
-from scm_train.search.search import kernels
-from scm_train.search.search.joint_levels import LevelBlock
-from scm_train.search.search.kernels import MOST_TABLES
+from scm_train.search import kernels
+from scm_train.search.joint_levels import LevelBlock
+from scm_train.search.kernels import MOST_TABLES
 
 __all__ = ["LevelTables", "at_least", "matches_needed"]
 

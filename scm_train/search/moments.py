@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.chunks import row_chunks
-from scm_train.search.search.responses import CHUNK_ROWS
+from scm_train.search.responses import CHUNK_ROWS
 from scm_train.solve.readout import Readout
 
 __all__ = ["TIE", "Aim", "Moments", "best"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from scm_train.activations import HARDWARE_ACTIVATIONS, activate
 from scm_train.chunks import ChunkMap, Scratch
-from scm_train.search.search import kernels
-from scm_train.search.search.candidates import Candidates
-from scm_train.search.search.layer_inputs import LayerInputs, exact_in_float32
+from scm_train.search import kernels
+from scm_train.search.candidates import Candidates
+from scm_train.search.layer_inputs import LayerInputs, exact_in_float32
 
 __all__ = ["Batch", "Responses", "logistic", "node_outputs", "responses"]
 

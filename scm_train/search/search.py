@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.chunks import ChunkMap, Scratch
 from scm_train.history import History
-from scm_train.search.search.candidates import CandidateDraw, Candidates
-from scm_train.search.search.draw_ahead import Draws
-from scm_train.search.search.layer_inputs import LayerInputs
-from scm_train.search.search.moments import TIE, Aim, Moments, best
-from scm_train.search.search.responses import (
+from scm_train.search.candidates import CandidateDraw, Candidates
+from scm_train.search.draw_ahead import Draws
+from scm_train.search.layer_inputs import LayerInputs
+from scm_train.search.moments import TIE, Aim, Moments, best
+from scm_train.search.responses import (
     CHUNK_ROWS,
     Batch,
     Responses,

@@ -13,8 +13,8 @@ from scm_train.algorithms import Algorithm
 from scm_train.encode.encoders import parse_encoder
 from scm_train.errors import ParameterError
 from scm_train.growth.settings import Settings
-from scm_train.search.search.candidates import BiasRange, CandidateDraw
-from scm_train.search.search.search import SearchSettings
+from scm_train.search.candidates import BiasRange, CandidateDraw
+from scm_train.search.search import SearchSettings
 
 __all__ = [
     "DEFAULT_LUTS",

@@ -68,13 +68,13 @@ def test_abalone_codes_sex_and_keeps_eight_inputs(folder: Path) -> None:
     np.testing.assert_array_equal(loaded.X[1, 1:4], [0.53, 0.42, 0.135])
     np.testing.assert_array_equal(loaded.y, [15, 9, 7])
     assert loaded.feature_names[-1] == "shell_weight"
-    assert loaded.targets == ("rings",)
+    assert loaded.target_names == ("rings",)
 
 
 def test_concrete_gets_short_names(folder: Path) -> None:
     (folder / "concrete.csv").write_text(CONCRETE)
     loaded = datasets.load("concrete")
-    assert loaded.features[:3] == ("cement", "slag", "fly_ash")
+    assert loaded.feature_names[:3] == ("cement", "slag", "fly_ash")
     np.testing.assert_array_equal(loaded.y, [79.98, 40.27])
 
 
@@ -93,7 +93,7 @@ def test_twitter_buzz_from_gzip(folder: Path) -> None:
     loaded = datasets.load("twitter_buzz")
     np.testing.assert_array_equal(loaded.y, rows[:, -1])
     assert loaded.X.shape == (3, 77)
-    assert loaded.features[:8] == (*(f"NCD_{i}" for i in range(7)), "AI_0")
+    assert loaded.feature_names[:8] == (*(f"NCD_{i}" for i in range(7)), "AI_0")
 
 
 def test_emps_servo_aligns_speeds_with_the_voltage(folder: Path) -> None:

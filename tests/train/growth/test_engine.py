@@ -12,8 +12,8 @@ from scm_train.encode.rows import ScaledRows
 from scm_train.growth.engine import Part, train
 from scm_train.growth.settings import Settings
 from scm_train.history import History
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.search import SearchSettings
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.search import SearchSettings
 
 R_VALUES = (0.9, 0.99, 0.999, 0.9999, 0.99999)
 

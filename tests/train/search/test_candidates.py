@@ -6,8 +6,8 @@ import pytest
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
 from scm_train.errors import ParameterError
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.layer_inputs import first_inputs
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.layer_inputs import first_inputs
 
 ROWS = 200
 

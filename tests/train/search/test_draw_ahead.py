@@ -5,9 +5,9 @@ import pytest
 
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.draw_ahead import Draws
-from scm_train.search.search.layer_inputs import first_inputs
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.draw_ahead import Draws
+from scm_train.search.layer_inputs import first_inputs
 
 ROWS = 150
 

@@ -6,10 +6,10 @@ import pytest
 from scm_train import SCNClassifier, SCNRegressor
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.draw_ahead import Draws
-from scm_train.search.search.kernels import _fired, _fired_dots, _outputs, loops
-from scm_train.search.search.layer_inputs import LevelInputs
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.draw_ahead import Draws
+from scm_train.search.kernels import _fired, _fired_dots, _outputs, loops
+from scm_train.search.layer_inputs import LevelInputs
 
 
 def test_numba_is_there() -> None:
@@ -71,7 +71,7 @@ def test_tables_of_matches(encoder: str, monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_array_equal(np.transpose(sums), fitted.encode(x, np.int64) @ weights.T)
     # Beyond the candidates their columns are of any content.
     tables = [table[:, :37].copy() for table in compiled.tables]
-    monkeypatch.setattr("scm_train.search.search.kernels.loops", None)
+    monkeypatch.setattr("scm_train.search.kernels.loops", None)
     for found, wanted in zip(tables, inputs.tables(weights).tables, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
@@ -109,7 +109,7 @@ def test_models_are_the_same_without_numba(
         return machine.layers[0].weights, machine.layers[0].biases, machine.readout
 
     compiled = fitted()
-    monkeypatch.setattr("scm_train.search.search.kernels.loops", None)
+    monkeypatch.setattr("scm_train.search.kernels.loops", None)
     for found, wanted in zip(fitted(), compiled, strict=True):
         np.testing.assert_array_equal(found, wanted)
 

@@ -5,8 +5,8 @@ import pytest
 
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.layer_inputs import (
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.layer_inputs import (
     DirectInputs,
     LevelInputs,
     exact_in_float32,
@@ -78,7 +78,7 @@ def test_inputs_too_large_to_keep_give_the_same_sums(
     source = rows_of(rng.random((40, 3)), "none")
     weights, biases = rng.uniform(-1, 1, (5, 3)), rng.uniform(-1, 1, 5)
     kept = DirectInputs(source).sums(weights, biases, dtype)(slice(10, 30))
-    monkeypatch.setattr("scm_train.search.search.layer_inputs.CACHE_ENTRIES", 0)
+    monkeypatch.setattr("scm_train.search.layer_inputs.CACHE_ENTRIES", 0)
     np.testing.assert_array_equal(
         DirectInputs(source).sums(weights, biases, dtype)(slice(10, 30)), kept
     )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scm_train.search.search.moments import best
+from scm_train.search.moments import best
 
 ENERGY = np.array([3.0, 5.0])
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scm_train.search.search.node_store import NodeStore
+from scm_train.search.node_store import NodeStore
 
 
 @pytest.mark.parametrize("activation", ["sign", "step", "tanh"])

@@ -8,10 +8,10 @@ from scm_train.chunks import ChunkMap
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
 from scm_train.history import History
-from scm_train.search.search.candidates import CandidateDraw
-from scm_train.search.search.layer_inputs import NodeInputs, first_inputs
-from scm_train.search.search.node_store import NodeStore
-from scm_train.search.search.search import Search, SearchSettings
+from scm_train.search.candidates import CandidateDraw
+from scm_train.search.layer_inputs import NodeInputs, first_inputs
+from scm_train.search.node_store import NodeStore
+from scm_train.search.search import Search, SearchSettings
 from scm_train.solve.readout import Readout
 
 SERIAL = ChunkMap(None)
@@ -148,8 +148,8 @@ def test_chunks_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch, chunk:
             yield float(found.node.biases[0])
 
     wanted = list(nodes())
-    monkeypatch.setattr("scm_train.search.search.search.CHUNK_NUMBERS", 30 * chunk)
-    monkeypatch.setattr("scm_train.search.search.responses.CHUNK_ROWS", chunk)
+    monkeypatch.setattr("scm_train.search.search.CHUNK_NUMBERS", 30 * chunk)
+    monkeypatch.setattr("scm_train.search.responses.CHUNK_ROWS", chunk)
     assert list(nodes()) == wanted
 
 

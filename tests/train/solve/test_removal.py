@@ -7,7 +7,7 @@ import pytest
 
 from scm_train import SCMRegressor
 from scm_train.errors import ParameterError
-from scm_train.search.search.node_store import NodeStore
+from scm_train.search.node_store import NodeStore
 from scm_train.solve.removal import without_least_useful
 
 
