@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from scm_model import Model, classes_of
 from scm_model.columns import column_names, has_default_names, in_memory, in_order
@@ -132,6 +133,9 @@ class Learner(BaseEstimator):
         Rows on which nodes are configured, their validation included: so many at random, if there
         are more. The linear part and the final readout are fitted on all rows. None: all.
     random_state : int, RandomState or None
+    class_weight : None, "balanced" or mapping
+        Of a classifier that grows by families: what a row of each class counts. ``"balanced"`` has
+        all classes count the same together.
     verbose : bool
         Show a progress bar, on a terminal.
 
@@ -176,6 +180,7 @@ class Learner(BaseEstimator):
         removal: float = 0.0,
         search_rows: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         verbose: bool | int = False,
     ):
         self.luts = luts
@@ -205,6 +210,7 @@ class Learner(BaseEstimator):
         self.removal = removal
         self.search_rows = search_rows
         self.random_state = random_state
+        self.class_weight = class_weight
         self.verbose = verbose
 
     def save(self, path: str | Path) -> None:
@@ -246,7 +252,13 @@ class Learner(BaseEstimator):
 
     def _fit(self, task: TrainingTask, eval_set: tuple[NDArray, NDArray] | None) -> Self:
         parameters, train = self.get_params(deep=False), train_machine
-        if self._growth() == "families":
+        families = self._growth() == "families"
+        if task.weights is not None and not families:
+            raise ParameterError(
+                "weights of rows and classes must be left out for growth by nodes; "
+                "leave out what is asked for of single nodes, and it grows by families"
+            )
+        if families:
             train = train_by_families
         elif parameters["max_nodes"] == "auto":
             parameters["max_nodes"] = DEFAULT_NODES
@@ -318,13 +330,23 @@ class Regressor(RegressorMixin, Learner):
         return tags
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, eval_set: tuple[ArrayLike, ArrayLike] | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train on ``X`` (n, d) and ``y`` (n,) or (n, m).
 
         ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
+        ``sample_weight``: what each row counts, for growth by families.
         """
+        if self.class_weight is not None:
+            raise ParameterError(
+                f"class_weight must be None for targets, not {self.class_weight!r}"
+            )
         if is_distributed(X):
+            _check_no_weights(sample_weight)
             self._single = y.ndim == 1
             return self._fit_distributed(X, y, eval_set)
         if eval_set is not None:
@@ -343,6 +365,7 @@ class Regressor(RegressorMixin, Learner):
             target_max=np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low)))),
             feature_names=self._feature_names(),
             target_names=("y",) if self._single else tuple(f"y{i}" for i in range(len(low))),
+            weights=_row_weights(X, sample_weight),
         )
         return self._fit(task, self._evaluation(eval_set, targets.shape[1]))
 
@@ -380,13 +403,19 @@ class Classifier(ClassifierMixin, Learner):
     _task = "classification"
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, eval_set: tuple[ArrayLike, ArrayLike] | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train on ``X`` (n, d) and labels ``y`` (n,) of any type.
 
         ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
+        ``sample_weight``: what each row counts, for growth by families.
         """
         if is_distributed(X):
+            _check_no_weights(sample_weight, self.class_weight)
             self._fit_distributed(X, y, eval_set)
             self.classes_ = self.machine_.labels
             return self
@@ -406,8 +435,16 @@ class Classifier(ClassifierMixin, Learner):
             feature_names=self._feature_names(),
             target_names=tuple(map(str, self.classes_.tolist())),
             classes=tuple(self.classes_.tolist()),
+            weights=_row_weights(X, sample_weight, self._class_weights(indices)),
         )
         return self._fit(task, self._evaluation(eval_set))
+
+    def _class_weights(self, indices: NDArray) -> NDArray[np.float64] | None:
+        """What each row counts for its class."""
+        if self.class_weight is None:
+            return None
+        weights = compute_sample_weight(self.class_weight, self.classes_[indices])
+        return np.asarray(weights, dtype=np.float64)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Outputs (n, classes); for two classes the second less the first, (n,)."""
@@ -448,6 +485,25 @@ class Classifier(ClassifierMixin, Learner):
     def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)
         self.classes_ = machine.labels
+
+
+def _row_weights(
+    X: NDArray, given: ArrayLike | None, of_classes: NDArray[np.float64] | None = None
+) -> NDArray[np.float64] | None:
+    """What each row counts; None where all count the same."""
+    if given is None:
+        return of_classes
+    weights = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise DataError("sample_weight must be positive for some row, not 0 for all")
+    if of_classes is not None:
+        return weights * of_classes
+    return None if (weights == weights[0]).all() else weights
+
+
+def _check_no_weights(*weights: object) -> None:
+    if any(one is not None for one in weights):
+        raise ParameterError("weights of rows and classes must be None for rows on a cluster")
 
 
 def _defaults() -> dict[str, Any]:

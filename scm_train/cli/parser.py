@@ -147,6 +147,7 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     )
     add("--growth", type=one_of("auto", "families", "nodes"), help="auto, families or nodes")
     add("--members", type=whole, help="machines of families that are averaged: 1, 2, 4, 8 or 16")
+    add("--class-weight", type=one_of("balanced"), help="balanced: all classes count the same")
     add(
         "--layers",
         type=whole,

@@ -139,6 +139,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "random_state": 7,
         "verbose": False,
         "luts": None,
+        "class_weight": None,
         "growth": "auto",
         "members": 1,
     }

@@ -139,3 +139,25 @@ def test_other_learners_have_no_budget():
 def test_threshold_costs_by_the_bits_above_its_zeros():
     found = threshold_luts(np.array([2048, 1024, 64, 32, 2, 1]), 12)
     assert found.tolist() == [0, 1, 1, 2, 2, 3]
+
+
+def test_rows_count_what_they_weigh():
+    x, y = rows(count=600)
+    two = np.concatenate([y[:300], -y[300:]])
+    weights = np.repeat([1.0, 0.0], 300)
+    model = SCMRegressor(luts=300, random_state=0).fit(x, two, sample_weight=weights)
+    assert model.score(x[300:], y[300:]) > 0.6
+    with pytest.raises(ParameterError, match="weights of rows and classes must be left out"):
+        SCMRegressor(growth="nodes").fit(x, two, sample_weight=weights)
+
+
+def test_balanced_classes_find_the_rare_one():
+    x, y = rows(count=800)
+    rare = y > np.quantile(y, 0.95)
+    found = [
+        SCMClassifier(luts=100, class_weight=weight, random_state=0).fit(x, rare).predict(x)[rare]
+        for weight in (None, "balanced")
+    ]
+    assert found[1].mean() > max(0.9, found[0].mean())
+    with pytest.raises(ParameterError, match="class_weight must be None for targets"):
+        SCMRegressor(class_weight="balanced").fit(x, y)
