@@ -179,7 +179,8 @@ class FamilyGrowth:
         """
         seen = w > 0
         taken = float(np.sum(g[seen] ** 2 / w[seen]))
-        residual = float(np.sum(slopes**2 / curvatures, where=curvatures > 0))
+        counts = curvatures > 0
+        residual = float(np.sum(slopes[counts] ** 2 / curvatures[counts]))
         for r in self.settings.r_values:
             if taken >= (1 - r) * residual:
                 return r

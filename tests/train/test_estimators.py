@@ -33,6 +33,19 @@ NAMES = [
 ]
 
 
+def not_kept(name: str, check: str) -> str | None:
+    """Why a convention can't be kept, in the words of the error; None where it is."""
+    if name.startswith("SCM"):
+        # Families see rows drawn at random, and a row that is there twice is drawn twice.
+        return "Comparing" if check == "check_sample_weight_equivalence_on_dense_data" else None
+    weighted = (
+        "check_sample_weights_not_overwritten",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_class_weight_classifiers",
+    )
+    return "weights of rows and classes must be left out" if check in weighted else None
+
+
 def sklearn_checks() -> list:
     checks = []
     for name in NAMES:
@@ -44,14 +57,21 @@ def sklearn_checks() -> list:
             marks = () if name.startswith(("SCM", "SCN")) else pytest.mark.long
             # It needs SCIPY_ARRAY_API set before SciPy is first imported.
             if label != "check_array_api_input":
-                checks.append(pytest.param(estimator, check, id=f"{name}-{label}", marks=marks))
+                reason = not_kept(name, label)
+                checks.append(
+                    pytest.param(estimator, check, reason, id=f"{name}-{label}", marks=marks)
+                )
     return checks
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
-@pytest.mark.parametrize(("estimator", "check"), sklearn_checks())
-def test_scikit_learn_conventions(estimator, check) -> None:
-    check(estimator)
+@pytest.mark.parametrize(("estimator", "check", "reason"), sklearn_checks())
+def test_scikit_learn_conventions(estimator, check, reason) -> None:
+    if reason is None:
+        check(estimator)
+    else:
+        with pytest.raises(Exception, match=reason):
+            check(estimator)
 
 
 def regression(rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
