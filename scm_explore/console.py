@@ -34,7 +34,7 @@ class FrontView:
         # The step under way: when it began, and how much of it was done by then.
         self.step, self.since, self.before = "", self.start, 0
 
-    def tell(self, step: str, done: int, total: int | None) -> None:
+    def log(self, step: str, done: int, total: int | None) -> None:
         if step != self.step:
             self.step, self.since, self.before = step, time.monotonic(), done
         if self.live is not None:

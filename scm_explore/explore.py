@@ -15,7 +15,7 @@ from scm_explore.space import Point, Space
 # What is left of a budget for the synthesis of the front, if there is to be any.
 SYNTHESIS_SHARE = 0.3
 
-Tell = Callable[[str, int, int | None], None]
+Log = Callable[[str, int, int | None], None]
 """Told the step under way, how much of it is done, and how much there is to do, if known."""
 
 
@@ -29,18 +29,18 @@ class Limits:
 
 
 def explore(
-    task: Task, space: Space, limits: Limits, journal: Journal, pool: Pool, tell: Tell
+    task: Task, space: Space, limits: Limits, journal: Journal, pool: Pool, log: Log
 ) -> None:
     """Add points to the journal until the limits are met, then synthesise those on the front."""
     start = time.monotonic()
     share = 1 - SYNTHESIS_SHARE if limits.synthesis else 1.0
     until = None if limits.seconds is None else start + share * limits.seconds
     number = 0
-    while _search_batch(number, task, space, limits, journal, pool, tell, until):
+    while _search_batch(number, task, space, limits, journal, pool, log, until):
         number += 1
     if limits.synthesis:
         until = None if limits.seconds is None else start + limits.seconds
-        synthesise_front(task.board, journal, pool, tell, until)
+        synthesise_front(task.board, journal, pool, log, until)
 
 
 def _search_batch(
@@ -50,7 +50,7 @@ def _search_batch(
     limits: Limits,
     journal: Journal,
     pool: Pool,
-    tell: Tell,
+    log: Log,
     until: float | None,
 ) -> bool:
     """Finish a batch; whether another may follow."""
@@ -61,11 +61,11 @@ def _search_batch(
     missing = {
         first + i: (point,) for i, point in enumerate(batch) if first + i not in journal.points
     }
-    tell("searching", len(journal.points), limits.points)
+    log("searching", len(journal.points), limits.points)
     outcome: Outcome
     for index, outcome in pool.run(try_point, task, missing, until):
         journal.add_point(index, missing.pop(index)[0], outcome)
-        tell("searching", len(journal.points), limits.points)
+        log("searching", len(journal.points), limits.points)
     return bool(batch) and not missing
 
 
@@ -83,7 +83,7 @@ def _next_to_synthesise(journal: Journal) -> list[int]:
 
 
 def synthesise_front(
-    board: str, journal: Journal, pool: Pool, tell: Tell, until: float | None = None
+    board: str, journal: Journal, pool: Pool, log: Log, until: float | None = None
 ) -> None:
     """Real resources for every point that may be on the front, which is then that of real ones.
 
@@ -101,11 +101,11 @@ def synthesise_front(
         if not jobs:
             return
         total = done + len(jobs)
-        tell("synthesising the front", done, total)
+        log("synthesising the front", done, total)
         outcome: Outcome
         for number, outcome in pool.run(synthesise_point, board, jobs, until):
             journal.add_synthesis(number, outcome)
             done += 1
-            tell("synthesising the front", done, total)
+            log("synthesising the front", done, total)
         if done < total:
             return

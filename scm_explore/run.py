@@ -117,7 +117,7 @@ def _searched(
     view = FrontView(journal, about["score"], args.quiet or args.json, limits.seconds)
     space = Space(rows.data.rows.X.shape[1], args.max_nodes, tuple(rows.mechanisms))
     with view.running():
-        explore(rows.task(args.board, args.seed), space, limits, journal, pool, view.tell)
+        explore(rows.task(args.board, args.seed), space, limits, journal, pool, view.log)
     return write_results(journal, about, rows.tested())
 
 

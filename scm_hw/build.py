@@ -46,6 +46,7 @@ from scm_hw.verify import SimResult
 from scm_hw.verify.check import (
     FAILED,
     FAILURE,
+    Log,
     Tools,
     check_core,
     check_files,
@@ -61,8 +62,6 @@ DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
 DIGEST = "digest.txt"
 BUILD = folder_of("an earlier build", DIGEST)
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -135,13 +134,13 @@ def build(
     board: Board,
     options: Options | None = None,
     build_options: BuildOptions | None = None,
-    tell: Tell = lambda _: None,
+    log: Log = lambda _: None,
 ) -> Build:
     """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
     how, options = build_options or BuildOptions(), options or Options()
     tools = _needed_tools(how, board, options)
     for left_out in tools.left_out:
-        tell(f"leaving out {left_out}")
+        log(f"leaving out {left_out}")
     model = read_model(path)
     name = build_name(path, model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
@@ -150,7 +149,7 @@ def build(
     check_output(target, BUILD, inputs=inputs, force=how.force)
     check_output(failure, FAILED, inputs=inputs, force=how.force)
     own = read_csv(model, how.data) if how.data else None
-    tell("compiling")
+    log("compiling")
     design = compile_model(model, board, options, model_digest=file_digest(path))
     fits(_estimated(design), board.room, USABLE_SHARE)
     rows = check_rows(design, own or design.model.evaluation)
@@ -158,11 +157,11 @@ def build(
         replacing(target, BUILD, inputs=inputs, force=how.force) as folder,
         tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch,
     ):
-        tell("writing Verilog")
+        log("writing Verilog")
         files = _files(design, rows, name)
         write_files(folder, files)
         places = _Places(folder, Path(scratch), failure)
-        simulations, resources, routed = _checked(design, rows, files, how, tools, places, tell)
+        simulations, resources, routed = _checked(design, rows, files, how, tools, places, log)
         report = make_report(name, design, rows, simulations, resources, routed)
         report["left_out"] = list(tools.left_out)
         if routed is not None:
@@ -198,7 +197,7 @@ def _checked(
     how: BuildOptions,
     tools: Tools,
     places: _Places,
-    tell: Tell,
+    log: Log,
 ) -> tuple[list[SimResult], Resources | None, Implementation | None]:
     """Simulate while the core is synthesised and, where that makes a bitstream, routed."""
     workdir, failure = places.workdir, places.failure
@@ -208,19 +207,19 @@ def _checked(
         _synthesis(design, how, files, netlist) as (synthesis, implementation),
     ):
         began = time.monotonic()
-        simulations = check_core(design, rows, tools.simulators, workdir, failure, tell)
+        simulations = check_core(design, rows, tools.simulators, workdir, failure, log)
         if tools.simulators:
-            check_files(places.folder, design, workdir, tell, tools)
-            check_interface(places.folder, design, rows, tools, workdir, tell)
-        tell("synthesising with Yosys")
+            check_files(places.folder, design, workdir, log, tools)
+            check_interface(places.folder, design, rows, tools, workdir, log)
+        log("synthesising with Yosys")
         whole = expected_seconds(design.estimate.lut + design.estimate.ff)
         with expecting(whole - (time.monotonic() - began)):
             resources = synthesis()
         if _wants_bitstream(design, how):
-            tell("placing and routing")
+            log("placing and routing")
         routed = implementation()
         if netlist is not None:
-            checked = check_netlist(design, rows, netlist, netlist.parent, failure, tell)
+            checked = check_netlist(design, rows, netlist, netlist.parent, failure, log)
             simulations.append(checked)
     return simulations, resources, routed
 

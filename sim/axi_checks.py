@@ -56,7 +56,7 @@ def record(name: str, vectors: int, failures: Sequence[str]) -> None:
 
 async def start(dut: Any) -> None:
     """A clock, and a reset while the pins of the bus models are at rest."""
-    cocotb.start_soon(Clock(dut.aclk, CLOCK_NS, "ns").start())
+    Clock(dut.aclk, CLOCK_NS, "ns").start()
     await reset(dut)
 
 

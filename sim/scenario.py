@@ -176,7 +176,7 @@ def stalled_vectors(latency: int, interval: int) -> int:
 
 def all_scenarios(vectors: Vectors, *, latency: int, interval: int, seed: int) -> list[Scenario]:
     """One scenario per name in NAMES: full speed over all vectors, stalls, resets in mid-stream."""
-    timing = {"latency": latency, "interval": interval}
+    timing: dict[str, Any] = {"latency": latency, "interval": interval}
     # While the pipeline fills, once it is full, and twice in quick succession.
     full = 3 * (latency + interval)
     resets = (RESET_CYCLES + 1 + latency // 2, full + 7, 2 * full + 9, 2 * full + 12)

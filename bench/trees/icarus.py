@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from bench.trees.netlist import lay_out
 from bench.trees.quantised import Quantised
 from bench.trees.verilog import LATENCY, NAME, TEMPLATES, output_bits
+from scm_hw.common.packing import pack
 from scm_hw.tools.process import run_tool, telling_line
-from scm_hw.verify.rows import pack
 
 __all__ = ["SimulationError", "simulate"]
 

@@ -133,7 +133,7 @@ def _run_emulator(args: argparse.Namespace, board: Target, options: Options) -> 
     with tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch, ExitStack() as running:
         with announced(args.link):
             with progress.running():
-                progress.tell("compiling the board")
+                progress.log("compiling the board")
                 design = load_design(args.model, board, options)
                 name = build_name(args.model, design.model, args.name)
                 program = compile_emulator(design, Path(scratch), name)

@@ -233,7 +233,7 @@ def _build(args: argparse.Namespace) -> None:
     board = choose_board(args.board, args.part, args.clock)
     with progress.running():
         try:
-            done = build(args.model, board, _options(args), how, progress.tell)
+            done = build(args.model, board, _options(args), how, progress.log)
         except KeyboardInterrupt:
             kept = "nothing was written, an earlier build is untouched"
             raise KeyboardInterrupt(kept) from None
@@ -264,11 +264,11 @@ def _sim(args: argparse.Namespace) -> None:
     check_output(args.workdir, WORK, force=args.force)
     choose_tools([args.simulator])
     with progress.running():
-        progress.tell("compiling")
+        progress.log("compiling")
         design = load_design(args.model, board, _options(args))
         evaluation = read_csv(design.model, args.data) if args.data else design.model.evaluation
         rows = check_rows(design, evaluation)
-        progress.tell(f"simulating in {args.simulator}")
+        progress.log(f"simulating in {args.simulator}")
         _make_workdir(args.workdir)
         result = simulate(
             design, rows, args.simulator, args.workdir, waves=args.waves, seed=args.seed

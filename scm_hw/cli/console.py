@@ -60,7 +60,7 @@ class Progress:
         self.step = ""
         self.since = 0.0
 
-    def tell(self, step: str) -> None:
+    def log(self, step: str) -> None:
         """A new step begins, so the one before it is done."""
         if self.bar is None:
             return

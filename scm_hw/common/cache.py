@@ -27,8 +27,8 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def alone(lock: Path) -> Iterator[None]:
-    """One process at a time, by a file of its own; where no lock can be had, nobody waits."""
+def file_lock(lock: Path) -> Iterator[None]:
+    """Let one process at a time through, by a lock file. Where it can't be made, nobody waits."""
     with contextlib.ExitStack() as at_end:
         with contextlib.suppress(OSError):
             lock.parent.mkdir(parents=True, exist_ok=True)

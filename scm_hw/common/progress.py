@@ -38,22 +38,22 @@ def heard_by(one: Listener) -> Iterator[None]:
 
 @contextmanager
 def expecting(seconds: float) -> Iterator[None]:
-    """Tell of a step that says nothing itself by the time that it is likely to take."""
-    tell, done, began = listener(), threading.Event(), time.monotonic()
+    """Advance a step that reports nothing itself by the time that it is likely to take."""
+    report, done, began = listener(), threading.Event(), time.monotonic()
     whole = max(seconds, 1.0)
 
     def clock() -> None:
         while not done.wait(CLOCK_SECONDS):
             # Where it takes longer, it is nearly done all the time.
-            tell(min(time.monotonic() - began, 0.95 * whole), whole)
+            report(min(time.monotonic() - began, 0.95 * whole), whole)
 
-    teller = threading.Thread(target=clock, daemon=True)
-    teller.start()
+    clock_thread = threading.Thread(target=clock, daemon=True)
+    clock_thread.start()
     try:
         yield
     finally:
         done.set()
-        teller.join()
+        clock_thread.join()
 
 
 def _nobody(done: float, total: float) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_hw.common.packing import pack, unpack
 from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host.exchange import Answers, Exchange
 from scm_hw.host.link import Link, LostError
@@ -114,10 +115,10 @@ class Board:
     ) -> tuple[NDArray[np.int64], Answers]:
         """Integer inputs of the core to its integer outputs, with what came over the wire."""
         meaning = self.description
-        words = _pack(rows, meaning.in_widths)
+        words = pack(rows, meaning.in_widths)
         answers = self.predict_words(words, progress)
         signed = [port.signed for port in meaning.outputs]
-        return _unpack(answers.words, meaning.out_widths, signed), answers
+        return unpack(answers.words, meaning.out_widths, signed), answers
 
     def predict_words(self, words: Sequence[int], progress: Progress | None = None) -> Answers:
         """Packed samples to packed results."""
@@ -198,28 +199,3 @@ class Board:
                 f"{hello.digest.hex()[:16]}; run again for that one"
             )
         self.returns += 1
-
-
-def _pack(rows: NDArray[np.int64], widths: Sequence[int]) -> list[int]:
-    """Each row as one word, the first column in the lowest bits."""
-    shifts = np.cumsum([0, *widths[:-1]]).tolist()
-    masks = [(1 << width) - 1 for width in widths]
-    places = list(zip(masks, shifts, strict=True))
-    return [
-        sum((value & mask) << shift for value, (mask, shift) in zip(row, places, strict=True))
-        for row in rows.tolist()
-    ]
-
-
-def _unpack(
-    words: Sequence[int], widths: Sequence[int], signed: Sequence[bool]
-) -> NDArray[np.int64]:
-    shifts = np.cumsum([0, *widths[:-1]]).tolist()
-    found = []
-    for word in words:
-        row = []
-        for width, shift, negative in zip(widths, shifts, signed, strict=True):
-            value = word >> shift & ((1 << width) - 1)
-            row.append(value - (1 << width) if negative and value >> (width - 1) else value)
-        found.append(row)
-    return np.array(found, dtype=np.int64).reshape(len(words), len(widths))

@@ -57,10 +57,10 @@ def announced(link: Path | None) -> Iterator[None]:
         os.close(file)
 
 
-def await_port(port: str, tell: Callable[[str], None]) -> None:
+def await_port(port: str, log: Callable[[str], None]) -> None:
     """Wait until there is such a port, as long as somebody may be making it.
 
-    A device of the system is there or is not: nobody makes one. `tell` is told once.
+    A device of the system is there or is not: nobody makes one. `log` gets one line.
     """
     path = Path(port)
     if path.is_relative_to("/dev") or "://" in port:
@@ -72,7 +72,7 @@ def await_port(port: str, tell: Callable[[str], None]) -> None:
         if waited > (MAKING_SECONDS if _is_making(path) else APPEAR_SECONDS):
             return
         if not told:
-            tell(f"waiting for {port}")
+            log(f"waiting for {port}")
             told = True
         time.sleep(LOOK_SECONDS)
 

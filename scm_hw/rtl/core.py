@@ -9,7 +9,6 @@ from itertools import accumulate
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
 
 from scm_hw.ir import (
     Concat,
@@ -24,6 +23,7 @@ from scm_hw.ir import (
     part_of,
     ranges,
 )
+from scm_hw.rtl.ports import core_members, fields
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of
 from scm_hw.schedule import Schedule
 from scm_hw.target import ABSORBING, free_ops
@@ -59,16 +59,7 @@ class StreamCore(wiring.Component):
         self.in_widths, self.out_widths = in_widths, out_widths
         self.latency, self.initiation_interval = latency, initiation_interval
         self.probes: list[Probe] = []
-        super().__init__(
-            {
-                "in_valid": In(1),
-                "in_ready": Out(1),
-                "in_data": In(sum(in_widths)),
-                "out_valid": Out(1),
-                "out_ready": In(1),
-                "out_data": Out(sum(out_widths)),
-            }
-        )
+        super().__init__(core_members(sum(in_widths), sum(out_widths)))
 
 
 class ScmCore(StreamCore):
@@ -255,12 +246,9 @@ class _Datapath:
         return f"{_identifier(self.program.ops[ref])}_{ref}_c{cycle}"
 
     def _unpack(self) -> dict[Ref, Value]:
-        found, start = {}, 0
-        for ref, width in zip(self.program.inputs, self.core.in_widths, strict=True):
-            field = self.core.in_data[start : start + width]
-            found[ref] = field.as_signed() if self.core.ranges[ref].signed else field
-            start += width
-        return found
+        inputs = self.program.inputs
+        values = fields(self.core.in_data, [self.core.ranges[ref] for ref in inputs])
+        return dict(zip(inputs, values, strict=True))
 
 
 def _is_memory_of(op: Op, index: Ref) -> bool:

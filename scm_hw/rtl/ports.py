@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
+from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Value
 from amaranth.lib.wiring import Component, In, Out
+
+from scm_hw.ir import Range
 
 
 def core_members(in_width: int, out_width: int) -> dict[str, Any]:
@@ -19,6 +21,16 @@ def core_members(in_width: int, out_width: int) -> dict[str, Any]:
         "out_ready": In(1),
         "out_data": Out(out_width),
     }
+
+
+def fields(word: Value, ranges: list[Range]) -> list[Value]:
+    """The values that are packed in a word, the first in its lowest bits."""
+    found, start = [], 0
+    for reach in ranges:
+        field = word[start : start + reach.width]
+        found.append(field.as_signed() if reach.signed else field)
+        start += reach.width
+    return found
 
 
 @dataclass(frozen=True)

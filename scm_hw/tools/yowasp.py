@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from scm_hw.common.cache import alone, cache_root
+from scm_hw.common.cache import cache_root, file_lock
 from scm_hw.tools.process import run_tool
 from scm_hw.tools.toolchain import PACKAGES
 
@@ -42,7 +42,7 @@ def _compiled(tool: str) -> None:
         return
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-        with alone(folder / f"{tool}.lock"):
+        with file_lock(folder / f"{tool}.lock"):
             if not mark.exists():
                 _first_run(tool)
                 mark.touch()

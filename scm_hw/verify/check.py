@@ -1,4 +1,4 @@
-"""The proof of a design: every vector in every simulator, the test bench, and lint."""
+"""The checks of a design: every vector in every simulator, the test bench, and lint."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ AMARANTH_VECTORS = 24
 FOLDED_CYCLES = 100_000
 FOLDED_LANE_CYCLES = 8_000_000
 FEWEST_VECTORS = 24
-# The core is proven by then; a wrapper has few states.
+# The core is checked by then; a wrapper has few states.
 INTERFACE_VECTORS = 100
 # With more lanes than this Amaranth's simulator takes many minutes.
 AMARANTH_LANES = 256
@@ -49,7 +49,7 @@ AMARANTH_LANES = 256
 FAILURE = "failed.txt"
 FAILED = folder_of("what a failed build left", FAILURE, TESTBENCH)
 
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def check_core(
     simulators: Sequence[str],
     workdir: Path,
     keep_failure: Path,
-    tell: Tell,
+    log: Log,
 ) -> list[SimResult]:
     """Run the simulators in turn; the first that differs ends the build.
 
@@ -191,9 +191,9 @@ def check_core(
     too_wide = design.fold is not None and design.fold.lanes > AMARANTH_LANES
     for simulator in simulators:
         if simulator == "amaranth" and too_wide and len(simulators) > 1:
-            tell("leaving out amaranth, which is slow on so many lanes")
+            log("leaving out amaranth, which is slow on so many lanes")
             continue
-        tell(f"simulating in {simulator}")
+        log(f"simulating in {simulator}")
         folder = workdir / simulator
         folder.mkdir(parents=True)
         result = simulate(design, rows, simulator, folder)
@@ -204,10 +204,10 @@ def check_core(
 
 
 def check_netlist(
-    design: Design, rows: CheckRows, netlist: Path, workdir: Path, keep_failure: Path, tell: Tell
+    design: Design, rows: CheckRows, netlist: Path, workdir: Path, keep_failure: Path, log: Log
 ) -> SimResult:
     """What synthesis made of the design, on the vectors of the simulators."""
-    tell("simulating the netlist")
+    log("simulating the netlist")
     plan = design.schedule
     result = run_netlist(
         netlist,
@@ -243,7 +243,7 @@ def clear_failure(folder: Path) -> None:
 
 
 def check_files(
-    folder: Path, design: Design, workdir: Path, tell: Tell, found: Tools | None = None
+    folder: Path, design: Design, workdir: Path, log: Log, found: Tools | None = None
 ) -> None:
     """What is about to be handed out: the test bench passes, and lint has nothing to say.
 
@@ -251,17 +251,17 @@ def check_files(
     """
     found = found or Tools()
     if found.bench:
-        _run_bench(folder, design, workdir, tell)
+        _run_bench(folder, design, workdir, log)
     if found.lint:
-        tell("linting")
+        log("linting")
         lint([folder / f"{CORE}.v"], CORE)
         # The primitives of other families than these are not ours to know.
         if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
             lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
 
 
-def _run_bench(folder: Path, design: Design, workdir: Path, tell: Tell) -> None:
-    tell("running the Verilog test bench")
+def _run_bench(folder: Path, design: Design, workdir: Path, log: Log) -> None:
+    log("running the Verilog test bench")
     # Only Vivado can read what is made of it.
     waveform = workdir / "activity.vcd" if design.board.family == "xc7" else None
     vectors, cycles = run_testbench(folder, workdir=workdir / "testbench", activity=waveform)
@@ -289,7 +289,7 @@ def check_interface(
     rows: CheckRows,
     found: Tools,
     workdir: Path,
-    tell: Tell,
+    log: Log,
 ) -> None:
     """The wrapper, where there is one, with bus models in the simulators that cocotb drives."""
     interface = design.options.interface
@@ -298,11 +298,11 @@ def check_interface(
     name = wrapper_name(interface)
     sources = [folder / f"{CORE}.v", folder / f"{name}.v"]
     if found.lint:
-        tell(f"linting {name}")
+        log(f"linting {name}")
         lint(sources, name)
     for simulator in found.simulators:
         if simulator != "amaranth":
-            tell(f"simulating {name} in {simulator}")
+            log(f"simulating {name} in {simulator}")
             run_interface(
                 interface,
                 sources,

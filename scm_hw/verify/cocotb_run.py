@@ -68,14 +68,14 @@ class _Job:
         return folder / WAVES[self.simulator].format(top=self.top)
 
 
-def _heard(tell: Listener) -> Callable[[str], None]:
+def _heard(advance: Listener) -> Callable[[str], None]:
     """What hears the lines of a simulator, in a thread of its own."""
     word = PROGRESS.split()[0]
 
     def line(text: str) -> None:
         match text.split():
             case [first, done, total] if first == word:
-                tell(float(done), float(total))
+                advance(float(done), float(total))
 
     return line
 

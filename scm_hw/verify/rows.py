@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.common.columns import outside_range
+from scm_hw.common.packing import pack
 from scm_hw.design import Design
 from scm_hw.errors import OptionError, RangeWarning
 from scm_hw.ir.interp import interpret
@@ -66,31 +67,6 @@ def hardware_inputs(
 ) -> NDArray[np.int64]:
     """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
     return integers(design.hardware, design.fixed, raw, mechanism)
-
-
-def pack(rows: NDArray[np.int64], widths: Iterable[int]) -> list[int]:
-    """Each row as one word, the first column in the lowest bits, two's complement."""
-    words = [0] * len(rows)
-    shift = 0
-    for column, width in zip(rows.T, widths, strict=True):
-        mask = (1 << width) - 1
-        for i, value in enumerate(column.tolist()):
-            words[i] |= (value & mask) << shift
-        shift += width
-    return words
-
-
-def unpack(words: Iterable[int], widths: list[int], signed: list[bool]) -> NDArray[np.int64]:
-    """The reverse of `pack`."""
-    rows = []
-    for word in words:
-        row = []
-        for width, negative in zip(widths, signed, strict=True):
-            value = word & ((1 << width) - 1)
-            row.append(value - (1 << width) if negative and value >> (width - 1) else value)
-            word >>= width
-        rows.append(row)
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(widths))
 
 
 def read_csv(model: Model, path: Path) -> Evaluation:

@@ -34,12 +34,12 @@ def test_the_front_grows_on_a_terminal(tmp_path: Path, quiet: bool) -> None:
 def test_the_time_left_is_by_the_pace_and_within_the_budget(tmp_path: Path) -> None:
     view = FrontView(Journal(tmp_path), "rmse", quiet=True, seconds=None)
     # Gone on with: what was there before has no part in the pace.
-    view.tell("searching", 100, 120)
+    view.log("searching", 100, 120)
     view.since = time.monotonic() - 10
-    view.tell("searching", 105, 120)
+    view.log("searching", 105, 120)
     assert view._left(105, 120, 10.0) == pytest.approx(30, abs=1)
     assert view._left(100, 120, 10.0) is None
     view.seconds = 22.0
     assert view._left(105, 120, 10.0) == pytest.approx(12)
-    view.tell("synthesising the front", 0, 4)
+    view.log("synthesising the front", 0, 4)
     assert (view.before, view.step) == (0, "synthesising the front")

@@ -17,9 +17,9 @@ from scm_hw import build as building
 from scm_hw.build import Build, BuildOptions, build, build_name, choose_board, load_design
 from scm_hw.cli.console import summary_lines
 from scm_hw.common.cache import user_cache
+from scm_hw.common.packing import unpack
 from scm_hw.design import Options
 from scm_hw.errors import ModelFileError, OptionError
-from scm_hw.verify.rows import unpack
 from tests.hw import oracle
 from tests.hw.commands import (
     COMMON_FILES,

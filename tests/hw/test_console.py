@@ -48,7 +48,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_pipe_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress(quiet=False)
     with progress.running():
-        progress.tell("compiling")
+        progress.log("compiling")
     assert capsys.readouterr() == ("", "")
 
 
@@ -59,8 +59,8 @@ def test_a_terminal_is_told_each_step_with_its_time(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     progress = Progress(quiet)
     with progress.running():
-        progress.tell("compiling")
-        progress.tell("linting")
+        progress.log("compiling")
+        progress.log("linting")
     err = shown(capsys)
     for step in ("compiling, 0.0 s", "linting, 0.0 s"):
         assert (step in err) is not quiet
@@ -72,8 +72,8 @@ def test_a_step_that_failed_is_not_told_as_done(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     progress = Progress(quiet=False)
     with pytest.raises(ValueError, match="broken"), progress.running():
-        progress.tell("compiling")
-        progress.tell("linting")
+        progress.log("compiling")
+        progress.log("linting")
         raise ValueError("broken")
     err = shown(capsys)
     assert "compiling, 0.0 s" in err

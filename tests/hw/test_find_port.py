@@ -18,13 +18,13 @@ from serial.tools import list_ports
 from scm_hw import boards
 from scm_hw.build import load_design
 from scm_hw.cli.commands import build_parser
+from scm_hw.common.packing import pack, unpack
 from scm_hw.design import Options
 from scm_hw.emit.identity import identity
 from scm_hw.errors import LinkError, OptionError
 from scm_hw.host import board as host_board
 from scm_hw.host.compare import find_port
 from scm_hw.ir.interp import interpret
-from scm_hw.verify.rows import pack, unpack
 from tests.hw.commands import small_model
 from tests.hw.fake_board import FakeBoard
 from tests.hw.standin import standin_hello

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scm_hw.common.packing import pack
 from scm_hw.design import Design
 from scm_hw.sim.vectors import Vectors
 from scm_hw.verify import run_icarus
-from scm_hw.verify.rows import check_rows, pack
+from scm_hw.verify.rows import check_rows
 from tests.hw import oracle
 from tests.hw.golden import FOLDER, MODEL, golden_design, golden_files
 

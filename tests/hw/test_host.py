@@ -14,6 +14,7 @@ import pandas
 import pytest
 
 from scm_hw import boards
+from scm_hw.common.packing import pack, unpack
 from scm_hw.design import compile_model
 from scm_hw.emit.identity import describe
 from scm_hw.errors import LinkError, OptionError, RangeWarning
@@ -265,8 +266,8 @@ def test_predict_by_the_boards_own_description(kind: dict) -> None:
     meaning = describe(design)
 
     def core(word: int) -> int:
-        row = host_board._unpack([word], meaning.in_widths, [r.signed for r in design.input_ranges])
-        return host_board._pack(interpret(design.meaning, row), meaning.out_widths)[0]
+        row = unpack([word], meaning.in_widths, [r.signed for r in design.input_ranges])
+        return pack(interpret(design.meaning, row), meaning.out_widths)[0]
 
     rows = model.evaluation
     assert rows is not None

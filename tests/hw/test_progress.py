@@ -111,7 +111,7 @@ def test_the_time_left_follows_from_the_pace(
     monkeypatch.setenv("TERM", "xterm")
     shown = Progress(quiet=False)
     with shown.running():
-        shown.tell("simulating")
+        shown.log("simulating")
         time.sleep(1.2)
         progress.advance(10, 100)
         time.sleep(0.3)

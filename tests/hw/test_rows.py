@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scm_hw import boards
+from scm_hw.common.packing import pack, unpack
 from scm_hw.design import Design, compile_model
 from scm_hw.errors import OptionError, RangeWarning
 from scm_hw.ir.interp import interpret
 from scm_hw.load import Model
 from scm_hw.passes.sample import MAX_CORNER_ROWS, RANDOM_ROWS, _margins
-from scm_hw.verify.rows import check_rows, pack, read_csv, unpack
+from scm_hw.verify.rows import check_rows, read_csv
 from tests.hw import oracle
 from tests.hw.commands import SMALL, write_csv
 from tests.support import model_arrays, random_model

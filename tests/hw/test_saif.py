@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scm_hw import boards
+from scm_hw.common.packing import pack
 from scm_hw.design import Design, compile_model
 from scm_hw.emit import testbench_files as bench_files
 from scm_hw.emit.testbench import ACTIVITY_CYCLES, DUT
@@ -18,7 +19,7 @@ from scm_hw.ir.interp import interpret
 from scm_hw.rtl import to_verilog
 from scm_hw.verify import run_testbench
 from scm_hw.verify.check import check_files
-from scm_hw.verify.rows import check_rows, pack
+from scm_hw.verify.rows import check_rows
 from scm_hw.verify.saif import read_vcd, saif_file, toggles
 from tests.hw.standin import StandIn, standin_vectors
 from tests.support import random_model

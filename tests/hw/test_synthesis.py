@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scm_hw import boards
+from scm_hw.boards.toolchains import require_synthesis
 from scm_hw.build import load_design
 from scm_hw.design import Options
 from scm_hw.errors import FitError, OptionError, ToolError
@@ -240,6 +241,6 @@ def test_yosys_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_boards_that_yosys_has_no_synthesis_for() -> None:
-    assert synthesis.require_synthesis(boards.get("arty-a7")) == "xc7"
+    assert require_synthesis(boards.get("arty-a7")) == "xc7"
     with pytest.raises(OptionError, match="7 series, ECP5 or iCE40 to be synthesised here, not"):
-        synthesis.require_synthesis(boards.get("de10_nano"))
+        require_synthesis(boards.get("de10_nano"))

@@ -12,6 +12,7 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.cli.units import input_formats
+from scm_hw.common.packing import pack, unpack
 from scm_hw.design import Options, compile_model
 from scm_hw.emit.identity import identity
 from scm_hw.errors import MismatchError, OptionError
@@ -19,7 +20,7 @@ from scm_hw.host import Board
 from scm_hw.host.compare import compare
 from scm_hw.ir.interp import interpret
 from scm_hw.load import Model, evaluate, rmse
-from scm_hw.verify.rows import check_rows, pack, unpack
+from scm_hw.verify.rows import check_rows
 from tests.hw.commands import run, small_model
 from tests.hw.fake_board import FakeBoard
 from tests.support import random_model

@@ -11,7 +11,8 @@ from scm_hw.fold.timeline import LINEAR_RANKS
 from scm_hw.ir import ranges
 from scm_hw.rtl import ScmCore, StreamCore, expressions
 from scm_hw.rtl.fold.lanes import Lanes, constant_memory, readout_rows, select, sliced, total
-from scm_hw.rtl.fold.words import extended, fields, packed
+from scm_hw.rtl.fold.words import extended, packed
+from scm_hw.rtl.ports import fields
 from scm_hw.schedule import Layout
 
 
