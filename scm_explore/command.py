@@ -16,43 +16,76 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser(
         "explore",
         help="search encodings, nodes, bits, schedules and folds for the best designs",
-        description="Train and compile many designs for a data set, and keep those than which "
-        "none is better in held-out error, LUTs and latency together.",
+        description="Train and compile many designs for a data set, and keep those that are "
+        "Pareto-optimal in held-out error, LUTs and latency.",
     )
     add = parser.add_argument
     add("data", nargs="?", help="CSV, TSV, Parquet, .npy or .npz file")
-    add("--dataset", help="a data set by name, instead of a file")
-    add("--target", action="append", help="target column(s), by commas")
+    add("--dataset", help="name of a built-in data set, instead of a file")
+    add("--target", action="append", help="target columns, separated by commas")
     add("--features", action="append", help="use only these columns")
-    add("--drop", action="append", default=[], help="leave these columns out")
+    add("--drop", action="append", default=[], help="ignore these columns")
     add("--task", choices=("auto", "regression", "classification"), default="auto")
-    add("--test-fraction", type=float, help="share of rows that no choice sees (0.25)")
-    add("--mechanism", help="module:function on raw inputs, or `dataset` for a data set's own")
+    add("--test-fraction", type=float, help="fraction of rows held out as test rows (0.25)")
+    add(
+        "--mechanism",
+        help="module:function of the raw inputs, or `dataset` for that of a built-in data set",
+    )
     add(
         "--mechanism-kind",
         choices=("polynomial", "table", "external"),
-        help="how hardware has it (none, polynomial and, of named inputs, table are all tried)",
+        help="how hardware computes it (default: try none, polynomial and, with "
+        "--mechanism-inputs, table)",
     )
     add("--mechanism-inputs", action="append", help="features that it depends on")
     add("--mechanism-points", type=positive, default=33, help="points per input of a table (33)")
     add("--mechanism-degree", type=positive, default=2, help="degree of a polynomial (2)")
-    add("--board", default="arty-a7", help="default %(default)s")
-    add("--budget", type=seconds, metavar="TIME", help="30m, 2h or 90s (10m without --points)")
-    add("--points", type=positive, metavar="N", help="designs to try; makes the result repeatable")
-    add("--max-nodes", type=positive, default=120, help="most nodes in a layer (%(default)s)")
-    add("--seed", type=seed, default=0, help="of splits, training and search (%(default)s)")
-    add("--out", type=Path, metavar="DIR", help="default explore_out/NAME")
-    add("--resume", action="store_true", help="go on with the search in that folder")
-    add("--jobs", type=positive, metavar="N", help="processes on this machine (one per core)")
-    add("--scheduler", metavar="ADDRESS", help="a Dask cluster instead, such as tcp://host:8786")
+    add("--board", default="arty-a7", help="board to build for (%(default)s)")
+    add(
+        "--budget",
+        type=seconds,
+        metavar="TIME",
+        help="time limit: 30m, 2h or 90s (10m without --points)",
+    )
+    add(
+        "--points",
+        type=positive,
+        metavar="N",
+        help="number of designs to try; makes the result repeatable",
+    )
+    add(
+        "--max-nodes",
+        type=positive,
+        default=120,
+        help="maximum number of nodes in a layer (%(default)s)",
+    )
+    add(
+        "--seed",
+        type=seed,
+        default=0,
+        help="random seed of splits, training and search (%(default)s)",
+    )
+    add("--out", type=Path, metavar="DIR", help="output folder (explore_out/NAME)")
+    add("--resume", action="store_true", help="resume the search in the output folder")
+    add(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="number of processes on this machine (one per core)",
+    )
+    add(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on a Dask cluster instead, such as tcp://host:8786",
+    )
     add(
         "--no-synth",
         "--no-synthesis",
         action="store_true",
-        help="choose the front by estimated LUTs, which may be off by a third and more",
+        help="choose the front by estimated LUTs, whose error may exceed a third",
     )
-    add("-q", "--quiet", action="store_true", help="no progress")
-    add("--json", action="store_true", help="the front as JSON on stdout")
+    add("-q", "--quiet", action="store_true", help="show no progress")
+    add("--json", action="store_true", help="print the front as JSON")
     parser.set_defaults(run=_run)
 
 
@@ -73,7 +106,7 @@ def seconds(text: str) -> float:
 
 def positive(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,7}", text, re.ASCII) or not int(text):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""The Pareto front: designs than which none is better in one respect and as good in the others."""
+"""The Pareto front: designs that no other design dominates."""
 
 from __future__ import annotations
 

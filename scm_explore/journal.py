@@ -110,13 +110,13 @@ class Journal:
             os.fsync(self._file)
         except OSError as error:
             raise OptionError(
-                f"journal {self.folder / FILE} can't be written ({error.strerror}); make room, "
-                "then go on with --resume"
+                f"journal {self.folder / FILE} can't be written ({error.strerror}); free some "
+                "space, then continue with --resume"
             ) from None
         if written != len(data):
             raise OptionError(
-                f"journal {self.folder / FILE} can't be written (no space left); make room, "
-                "then go on with --resume"
+                f"journal {self.folder / FILE} can't be written (no space left); free some space, "
+                "then continue with --resume"
             )
 
 
@@ -161,11 +161,11 @@ def open_journal(folder: Path, about: dict[str, Any], *, resume: bool) -> Journa
 def _check_folder(folder: Path, path: Path, resume: bool) -> None:
     if resume and not path.exists():
         raise OptionError(
-            f"folder {folder} must hold a search to resume, not no {FILE}; leave --resume out"
+            f"can't resume in {folder}: it has no {FILE}; leave --resume out to start a search"
         )
     if not resume and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OptionError(
-            f"output {folder} must be new or empty; go on with --resume, or choose another "
+            f"output {folder} must be new or empty; continue with --resume, or choose another "
             "with --out"
         )
 
@@ -176,8 +176,8 @@ def _lock(file: int, folder: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise OptionError(
-            f"folder {folder} must not be searched into by two at once; wait for the other, or "
-            "choose another folder with --out"
+            f"can't use {folder}: another search is running in it; wait for it to end, or choose "
+            "another folder with --out"
         ) from None
 
 
@@ -193,7 +193,8 @@ def _read(file: int, path: Path) -> list[dict[str, Any]]:
             lines.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             raise OptionError(
-                f"line {number} of {path} must be JSON, not {line[:40]!r}; mend it, or start anew"
+                f"line {number} of {path} must be JSON, not {line[:40]!r}; correct it, or start a "
+                "new search"
             ) from None
     return lines
 
@@ -203,8 +204,8 @@ def _check_header(found: dict[str, Any], wanted: dict[str, Any], folder: Path) -
     for key, value in wanted.items():
         if found.get(key) != value:
             raise OptionError(
-                f"{key} of the search in {folder} must be {found.get(key)!r} as it began, not "
-                f"{value!r}; say the same again, or choose another folder with --out"
+                f"{key} of the search in {folder} must be {found.get(key)!r} as at its start, not "
+                f"{value!r}; use the same value, or choose another folder with --out"
             )
 
 
@@ -218,14 +219,14 @@ def _replay(journal: Journal, lines: list[dict[str, Any]]) -> None:
                 journal.points[line["synthesis"]].synthesised = line["found"]
         except (KeyError, TypeError) as error:
             raise OptionError(
-                f"line {number} of {journal.folder / FILE} must tell of a point, not lack {error}; "
-                "start anew with another --out"
+                f"line {number} of {journal.folder / FILE} must describe a point, but lacks "
+                f"{error}; start a new search with another --out"
             ) from None
     for number, record in journal.points.items():
         if "error" not in record.found and not journal.model_path(number).exists():
             raise OptionError(
-                f"model {journal.model_path(number)} must be where the journal left it; put it "
-                "back, or start anew with another --out"
+                f"can't find the model {journal.model_path(number)} of the journal; put it "
+                "back, or start a new search with another --out"
             )
 
 
@@ -240,5 +241,6 @@ def _write_atomically(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError, UnboundLocalError):
             os.unlink(file.name)
         raise OptionError(
-            f"model {path} can't be written ({error.strerror}); make room, then go on with --resume"
+            f"model {path} can't be written ({error.strerror}); free some space, then "
+            "continue with --resume"
         ) from None

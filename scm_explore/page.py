@@ -55,7 +55,7 @@ def _cards(result: dict[str, Any]) -> list[Card]:
     rows, score = result["front"], result["score"]
     cards: list[Card] = [
         ("Designs tried", f"{result['points']:,}", f"{result['buildable']:,} can be built"),
-        ("On the front", f"{len(rows):,}", "none is better in every respect"),
+        ("On the front", f"{len(rows):,}", "Pareto-optimal"),
     ]
     if not rows:
         return cards
@@ -66,7 +66,7 @@ def _cards(result: dict[str, Any]) -> list[Card]:
         (f"Best {_score_name(score)}", _score(best, score), f"{best['lut']:,} LUT, held-out rows"),
         ("Smallest", f"{least['lut']:,} LUT", f"{_score_name(score)} {_score(least, score)}"),
         (
-            "Quickest",
+            "Fastest",
             f"{quickest['latency_ns']:,g} ns",
             f"{_score_name(score)} {_score(quickest, score)}",
         ),
@@ -92,8 +92,8 @@ def _front(result: dict[str, Any]) -> Section:
         "The front",
         el(
             "p",
-            f"Of these designs none is better than another in {title}, LUTs and latency together. "
-            "All were chosen on held-out rows; the test rows had no part in any choice.",
+            f"These designs are Pareto-optimal in {title}, LUTs and latency. "
+            "They were selected on held-out rows; the test rows were not used for any choice.",
         ),
         table(
             "Designs, the most accurate first",
@@ -131,7 +131,7 @@ def _plots(result: dict[str, Any], journal: Journal) -> list[Section]:
     if not result["front"]:
         return []
     figures = [_plot(result, journal, key) for key in AXES]
-    return [section("tried", "All that was tried", el("div", *figures, class_="pair"))]
+    return [section("tried", "All designs tried", el("div", *figures, class_="pair"))]
 
 
 def _plot(result: dict[str, Any], journal: Journal, key: str) -> Html:
@@ -228,7 +228,7 @@ def _how(result: dict[str, Any]) -> Section:
                 ("Data", name(data["name"])),
                 ("Target", name(", ".join(data["target"]))),
                 ("Rows to train on", f"{rows['train']:,}"),
-                ("Rows to choose by", f"{rows['held_out']:,}"),
+                ("Rows to select on", f"{rows['held_out']:,}"),
                 ("Rows to test on", f"{rows['test']:,}"),
                 ("Seed", str(result["seed"])),
                 ("Most nodes in a layer", str(result["max_nodes"])),

@@ -100,8 +100,8 @@ class ClusterPool:
             if not left or _late(until):
                 return
         raise ToolError(
-            f"cluster must finish its jobs, not lose {len(left)} of them {ATTEMPTS} times; look "
-            "after its workers, then go on with --resume"
+            f"can't finish the search: the cluster lost {len(left)} jobs {ATTEMPTS} times; check "
+            "its workers, then continue with --resume"
         )
 
     def _attempt(
@@ -160,14 +160,15 @@ def local_or_cluster(jobs: int, scheduler: str | None) -> Iterator[Pool]:
         from distributed import Client
     except ImportError:
         raise OptionError(
-            "--scheduler must have Dask, not found; run pip install 'scm-hw[cluster]'"
+            "can't use --scheduler: Dask is not installed; run `pip install 'scm-hw[cluster]'`"
         ) from None
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise OptionError(
-            f"scheduler must be a Dask scheduler that answers, such as tcp://host:8786, not "
-            f"{scheduler!r} ({str(error).splitlines()[0] if str(error) else 'no answer'})"
+            f"can't reach the Dask scheduler {scheduler!r}: "
+            f"{str(error).splitlines()[0] if str(error) else 'no answer'}; "
+            "check its address, such as tcp://host:8786"
         ) from None
     try:
         _check_workers(client, scheduler)
@@ -180,16 +181,16 @@ def _check_workers(client: Any, scheduler: str) -> None:
     """Workers there are, with this package in this version: another one would find other points."""
     if not client.scheduler_info()["workers"]:
         raise OptionError(
-            f"scheduler {scheduler} must have workers, not none; start some with dask worker"
+            f"can't use scheduler {scheduler}: it has no workers; start some with dask worker"
         )
     try:
         versions = client.run(_version)
     except ImportError as error:
-        raise OptionError(f"workers must have scm-hw installed, not {error}") from None
+        raise OptionError(f"can't use the workers: {error}; install scm-hw on them") from None
     for worker, version in versions.items():
         if version != _version():
             raise OptionError(
-                f"workers must have scm-hw {_version()} as here, not {version} ({worker})"
+                f"version of scm-hw on {worker} must be {_version()} as here, not {version}"
             )
 
 

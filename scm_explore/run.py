@@ -96,8 +96,8 @@ def run(args: argparse.Namespace) -> None:
         try:
             result = _searched(args, rows, about, limits, journal, pool)
         except KeyboardInterrupt:
-            kept = f"{journal.kept():,} finished designs are kept in {folder}"
-            raise KeyboardInterrupt(f"{kept}; go on with --resume") from None
+            kept = f"{journal.kept():,} finished designs are saved in {folder}"
+            raise KeyboardInterrupt(f"{kept}; continue with --resume") from None
         finally:
             journal.close()
     if args.json:

@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
     except MemoryError:
         say(
-            "error: can't finish: there is too little memory; take fewer rows, or fewer candidates",
+            "error: can't finish: there is too little memory; use fewer rows or fewer candidates",
             sys.stderr,
         )
         return USAGE_ERROR

@@ -1,4 +1,4 @@
-"""Why a machine has fewer nodes than it was allowed, and what to change."""
+"""Why a machine has fewer nodes than allowed, and what to change."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def growth_line(end: FamilyGrowthEnd) -> str:
     """How large a machine of families became, why, and what to change."""
     size = f"{end.families} families in about {end.luts:,.0f} of {end.budget:,.0f} LUTs"
     if end.reason == "unseen rows":
-        return f"{size}: more would not lower the error on rows that were not learned from"
+        return f"{size}: more families do not lower the error on the validation rows"
     if end.reason == "families":
-        return f"{size}: all that --max-nodes allows; for more raise it"
+        return f"{size}: the limit of --max-nodes is reached; raise it for more"
     if end.reason == "no family":
         return f"{size}: no further family satisfies the supervisory inequality"
-    return f"{size}: the budget is spent; for more accuracy try a larger --luts"
+    return f"{size}: the budget is used up; for a lower error raise --luts"
 
 
 def _why(reason: str, settings: dict[str, Any]) -> str:
@@ -82,4 +82,4 @@ def _why(reason: str, settings: dict[str, Any]) -> str:
             f"the training error reached --tolerance {settings['tolerance']:g}; "
             "for more nodes lower it"
         )
-    return "the training rows are fitted exactly, and more nodes have nothing left to learn"
+    return "the training rows are fitted exactly, and no error is left for more nodes"

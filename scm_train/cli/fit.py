@@ -106,7 +106,7 @@ def _numbered(machine: Model, trial: int, trials: int) -> Model:
 def _warn_of_constant(names: Sequence[str]) -> None:
     if names:
         shown = ", ".join(names[:8]) + (f", and {len(names) - 8} more" if len(names) > 8 else "")
-        say(f"warning: constant features say nothing: {shown}", sys.stderr)
+        say(f"warning: these features are constant and are not used: {shown}", sys.stderr)
 
 
 # -------------------------------------------------------------------------------------- learner

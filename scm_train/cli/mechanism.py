@@ -25,7 +25,9 @@ def fit_mechanism(
         return None
     if args.mechanism == "dataset":
         if own is None:
-            raise ParameterError("--mechanism dataset must come with a data set that has one")
+            raise ParameterError(
+                "--mechanism dataset must be used with a --dataset that has a mechanism"
+            )
         function = own
     else:
         function = import_callable(args.mechanism)
@@ -57,7 +59,8 @@ def import_callable(name: str) -> Callable:
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ParameterError(
-            f"module of --mechanism must be importable, not {module_name!r} ({reason})"
+            f"can't import the module {module_name!r} of --mechanism: {reason}; check "
+            "its name, and run the command in its folder"
         ) from error
     function = getattr(module, attribute, None)
     if not callable(function):

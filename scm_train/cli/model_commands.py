@@ -39,7 +39,9 @@ def evaluate(args: argparse.Namespace) -> None:
     if args.data is None:
         rows = machine.evaluation
         if rows is None:
-            raise ParameterError("evaluate must be given a data file; this model carries no rows")
+            raise ParameterError(
+                "evaluate must be given a data file; this model file has no test rows"
+            )
         X, targets, p0 = rows.inputs, rows.targets, rows.mechanism
     else:
         X, targets = _read_targets(machine, args)

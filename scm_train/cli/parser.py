@@ -1,4 +1,4 @@
-"""The command line's grammar: parsers, and the types of their values."""
+"""The arguments of all commands, and the types of their values."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def build_parser() -> argparse.ArgumentParser:
     _add_fit(commands)
     _add_evaluate(commands)
     _add_predict(commands)
-    info = commands.add_parser("info", help="say what is in a model file")
+    info = commands.add_parser("info", help="describe a model file")
     info.add_argument("model", help="model file (.npz)")
     _add_output(info)
     _add_plot(commands)
-    _add_output(commands.add_parser("datasets", help="list the data sets that have a name"))
+    _add_output(commands.add_parser("datasets", help="list the built-in data sets"))
     return parser
 
 
@@ -69,8 +69,8 @@ def _add_fit(commands: Any) -> None:
     fit = commands.add_parser(
         "fit",
         help="train a model and write it to a file",
-        description="Train a model. Its defaults, in parentheses, are those of the estimators, and "
-        "give a model that is ready for hardware.",
+        description="Train a model. Defaults are given in parentheses; they are those of the "
+        "estimators, and give a model that can be compiled as it is.",
         formatter_class=_WithDefaults,
         # Only flags that were given overrule the estimators' own defaults.
         argument_default=argparse.SUPPRESS,
@@ -84,28 +84,35 @@ def _add_fit(commands: Any) -> None:
         "--trials",
         type=count,
         default=1,
-        help="independent runs, with seeds from --seed up; the best on validation rows is kept",
+        help="number of independent runs, with consecutive seeds from --seed; the run with the "
+        "lowest validation error is kept",
     )
     _add_force(fit)
-    fit.add_argument("--name", default=None, help="what builds of the model are called")
+    fit.add_argument(
+        "--name", default=None, help="name of the model, used as the name of its builds"
+    )
     fit.add_argument(
         "--no-eval-rows",
         action="store_true",
         default=False,
-        help="leave the test rows out of the model file",
+        help="do not store the test rows in the model file",
     )
-    fit.add_argument("-q", "--quiet", action="store_true", default=False, help="say nothing")
-    fit.add_argument("--json", action="store_true", default=False, help="print JSON, not text")
+    fit.add_argument("-q", "--quiet", action="store_true", default=False, help="print nothing")
+    fit.add_argument(
+        "--json", action="store_true", default=False, help="print JSON instead of text"
+    )
 
 
 def _add_data_flags(fit: argparse.ArgumentParser) -> None:
     group = fit.add_argument_group("data")
-    group.add_argument("--dataset", default=None, help="a data set by name, instead of a file")
     group.add_argument(
-        "--target", action="append", default=None, help="target column(s), by commas"
+        "--dataset", default=None, help="name of a built-in data set, instead of a file"
+    )
+    group.add_argument(
+        "--target", action="append", default=None, help="target columns, separated by commas"
     )
     group.add_argument("--features", action="append", default=None, help="use only these columns")
-    group.add_argument("--drop", action="append", default=[], help="leave these columns out")
+    group.add_argument("--drop", action="append", default=[], help="ignore these columns")
     group.add_argument(
         "--task",
         type=one_of("auto", "regression", "classification"),
@@ -116,17 +123,20 @@ def _add_data_flags(fit: argparse.ArgumentParser) -> None:
         "--test-fraction",
         type=real,
         default=None,
-        help="share of rows kept for the test (0.25, or the split of a named data set)",
+        help="fraction of rows held out as test rows (0.25, or the split of a built-in data set)",
     )
     group.add_argument(
-        "--validation-fraction", type=real, help="share of training rows to validate on"
+        "--validation-fraction", type=real, help="fraction of training rows used for validation"
     )
     group.add_argument(
         "--search-rows",
         type=whole,
-        help="most rows to find nodes on; linear part and readout see all (all rows)",
+        help="maximum number of rows to search nodes on; linear part and readout use all rows "
+        "(all rows)",
     )
-    group.add_argument("--seed", type=seed, default=0, help="of the split and of training (0)")
+    group.add_argument(
+        "--seed", type=seed, default=0, help="random seed of the split and of training (0)"
+    )
 
 
 def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
@@ -142,59 +152,107 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add(
         "--luts",
         type=float,
-        help="grow by families, all nodes on a few bits at a time, up to so many LUTs (3000, where "
-        "nothing is asked for that concerns growth by single nodes)",
+        help="budget of LUTs for growth by families, where all nodes on a few bits join at once "
+        "(3000, unless an option for growth by single nodes is given)",
     )
-    add("--growth", type=one_of("auto", "families", "nodes"), help="auto, families or nodes")
-    add("--members", type=whole, help="machines of families that are averaged: 1, 2, 4, 8 or 16")
-    add("--class-weight", type=one_of("balanced"), help="balanced: all classes count the same")
+    add(
+        "--growth",
+        type=one_of("auto", "families", "nodes"),
+        help="what joins the machine at a time: auto, families or nodes",
+    )
+    add(
+        "--members",
+        type=whole,
+        help="number of machines of families whose outputs are averaged: 1, 2, 4, 8 or 16",
+    )
+    add(
+        "--class-weight",
+        type=one_of("balanced"),
+        help="weight of the classes: balanced, for equal weight of all classes",
+    )
     add(
         "--layers",
         type=whole,
-        help="most hidden layers (as many as the longest list below has, or 1)",
+        help="maximum number of hidden layers (the length of the longest list below, or 1)",
     )
     add(
         "--max-nodes",
         type=per_layer(number_or(int, none=None, inf=None)),
-        help="most nodes per layer: 60, 28,8 or none; beside --luts the most families",
+        help="maximum number of nodes per layer: 60, 28,8 or none; with --luts the maximum number "
+        "of families",
     )
-    add("--activation", type=per_layer(str), help="sign, step, sigmoid, brelu, tanh; or sign,step")
-    add("--candidates", type=per_layer(whole), help="candidates per draw, T_max; or one per layer")
-    add("--encoder", help="thermometer:31, thermometer:31:quantile, binary:5, gray:5 or none")
+    add(
+        "--activation",
+        type=per_layer(str),
+        help="activation: sign, step, sigmoid, brelu or tanh; one for all layers, or one per layer",
+    )
+    add(
+        "--candidates",
+        type=per_layer(whole),
+        help="number of candidates per draw, T_max; one for all layers, or one per layer",
+    )
+    add(
+        "--encoder",
+        help="encoder of the inputs: thermometer:31, thermometer:31:quantile, binary:5, gray:5 or "
+        "none",
+    )
     add(
         "--input-bits",
         type=number_or(int, auto="auto", none=None),
-        help="bits of an input's code: 12, auto or none",
+        help="number of bits of the code of an input: a number such as 12, auto or none",
     )
-    add("--weights", type=one_of("binary", "real"), help="binary or real")
-    add("--inputs-per-node", type=inputs_per_node, help="2, 1,2,3, 1:0.5,2:0.5 or all")
+    add("--weights", type=one_of("binary", "real"), help="weights of the nodes: binary or real")
+    add(
+        "--inputs-per-node",
+        type=inputs_per_node,
+        help="number of features that a node sees: 2, one of 1,2,3, shares 1:0.5,2:0.5, or all",
+    )
     add(
         "--sign-pattern",
         type=number_or(float, free="free", monotone="monotone"),
-        help="free, monotone, or the share of monotone ones",
+        help="signs of the bits of one feature: free, monotone (all equal), or the fraction of "
+        "monotone candidates",
     )
-    add("--bias-range", type=bias_range, help="auto, data, middle, paper, or low,high")
-    add("--criterion", type=one_of("paper", "exact"), help="what candidates are scored by")
-    add("--lambdas", type=numbers, help="scales of the weights, in the order they are tried")
-    add("--r", type=numbers, dest="r_values", help="increasing sequence r of the inequality")
-    add("--tolerance", type=real, help="training RMSE at which training ends")
-    add("--stop-step", type=whole, help="early stopping: L_step")
-    add("--stop-tolerance", type=real, help="early stopping: tau")
+    add(
+        "--bias-range",
+        type=bias_range,
+        help="range of the random thresholds: auto, data, middle, paper, or low,high",
+    )
+    add("--criterion", type=one_of("paper", "exact"), help="score of a candidate: paper or exact")
+    add(
+        "--lambdas",
+        type=numbers,
+        help="scales of the weights, in the order in which they are tried",
+    )
+    add(
+        "--r",
+        type=numbers,
+        dest="r_values",
+        help="increasing sequence r of the supervisory inequality",
+    )
+    add("--tolerance", type=real, help="training RMSE at which training stops")
+    add(
+        "--stop-step",
+        type=whole,
+        help="early stopping: number of nodes without improvement, L_step",
+    )
+    add("--stop-tolerance", type=real, help="early stopping: smallest relative improvement, tau")
     add(
         "--removal-tolerance",
         type=real,
-        help="early stopping: what the newest node must bring to stay (tau)",
+        help="early stopping: smallest relative improvement that keeps the newest node (tau)",
     )
     add(
         "--removal",
         type=real,
-        help="backward removal: grow by this share beyond --max-nodes, drop what pays least",
+        help="backward removal: grow by this fraction beyond --max-nodes, then remove the least "
+        "useful nodes",
     )
-    add("--alpha", type=real, help="factor of the LASSO for the linear part")
+    add("--alpha", type=real, help="regularisation factor of the LASSO for the linear part")
     add(
         "--ridge",
         type=number_or(float, auto="auto"),
-        help="penalty on the readout: 0 (the paper's) or auto",
+        help="ridge penalty of the readout: a number (0 in the paper) or auto",
     )
 
 
@@ -204,14 +262,14 @@ def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--mechanism",
         default=None,
-        help="module:function, of features by name or of the matrix X of raw inputs; or `dataset` "
-        "for a named data set's own",
+        help="module:function whose arguments are feature names, or the matrix X of raw inputs; or "
+        "`dataset` for the mechanism of a built-in data set",
     )
     add(
         "--mechanism-kind",
         type=one_of("external", "table", "polynomial"),
         default="external",
-        help="how the model holds it: external (default), table or polynomial",
+        help="how the model stores it: external (default), table or polynomial",
     )
     add("--mechanism-inputs", action="append", help="features that it depends on", default=None)
     add("--mechanism-points", type=whole, default=33, help="points per input of a table (33)")
@@ -221,8 +279,12 @@ def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
 def _add_evaluate(commands: Any) -> None:
     evaluate = commands.add_parser("evaluate", help="score a model on data")
     evaluate.add_argument("model", help="model file (.npz)")
-    evaluate.add_argument("data", nargs="?", help="data file; without, the rows in the model file")
-    evaluate.add_argument("--target", action="append", help="target column(s), if named otherwise")
+    evaluate.add_argument(
+        "data", nargs="?", help="data file (default: the test rows in the model file)"
+    )
+    evaluate.add_argument(
+        "--target", action="append", help="target columns, if their names differ from the model's"
+    )
     _add_given_mechanism(evaluate)
     _add_output(evaluate)
 
@@ -231,16 +293,18 @@ def _add_predict(commands: Any) -> None:
     predict = commands.add_parser("predict", help="predict the targets of a data file's rows")
     predict.add_argument("model", help="model file (.npz)")
     predict.add_argument("data", help="data file with the model's features")
-    predict.add_argument("--out", help="CSV file to write; without, standard output")
+    predict.add_argument("--out", help="CSV file to write (default: standard output)")
     _add_force(predict)
     _add_given_mechanism(predict)
     _add_output(predict)
 
 
 def _add_plot(commands: Any) -> None:
-    plot = commands.add_parser("plot", help="draw how a model was trained, and how well it does")
+    plot = commands.add_parser("plot", help="plot the training history and the accuracy of a model")
     plot.add_argument("model", help="model file (.npz)")
-    plot.add_argument("--out", help="PNG, SVG or PDF file to write (the model's name, .png)")
+    plot.add_argument(
+        "--out", help="PNG, SVG or PDF file to write (default: the model's name with .png)"
+    )
     _add_force(plot)
     _add_output(plot)
 
@@ -250,14 +314,16 @@ def _add_force(parser: argparse.ArgumentParser) -> None:
         "--force",
         action="store_true",
         default=False,
-        help="replace a file of another kind at --out; never one that the command reads",
+        help="replace a file of another kind at --out; never a file that the command reads",
     )
 
 
 def _add_given_mechanism(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mechanism", help="module:function of a model with an external mechanism")
     parser.add_argument(
-        "--mechanism-columns", action="append", help="column(s) that hold its P0, one per target"
+        "--mechanism-columns",
+        action="append",
+        help="columns that hold the values of the mechanism, one per target",
     )
 
 
@@ -324,7 +390,7 @@ def count(text: str) -> int:
     """A number of things, of which there is at least one."""
     number = whole(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
     return number
 
 

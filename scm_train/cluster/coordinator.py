@@ -154,9 +154,9 @@ class Cluster:
             self._losses[k] += 1
             if self._losses[k] > MOST_LOSSES:
                 raise DataError(
-                    f"rows {self._chunks[k].start:,} to {self._chunks[k].stop:,} must stay on a "
-                    f"worker, not be lost {MOST_LOSSES} times; make the chunks smaller, or give "
-                    "workers more memory"
+                    f"can't train: rows {self._chunks[k].start:,} to {self._chunks[k].stop:,} were "
+                    f"lost with their worker {MOST_LOSSES} times; make the chunks smaller, or "
+                    "give the workers more memory"
                 )
             self.shards[k] = self._made(k, self._submitted(k, self._roles(k)))
             try:
@@ -205,14 +205,14 @@ class Cluster:
                 return future.result()
             except TimeoutError:
                 raise ParameterError(
-                    f"cluster must have a worker, not none for {NO_WORKER:g} s; start workers and "
-                    "fit again"
+                    f"can't train: the cluster has had no worker for {NO_WORKER:g} s; start "
+                    "workers and fit again"
                 ) from None
             except CancelledError:
                 one = self._chunks[k]
                 raise DataError(
-                    f"rows {one.start:,} to {one.stop:,} must be in reach, not lost with a worker; "
-                    "make the arrays from files or functions, which can be read again"
+                    f"can't train: rows {one.start:,} to {one.stop:,} were lost with a worker; "
+                    "create the arrays from files or functions, which can be read again"
                 ) from None
             except RuntimeError as error:
                 if "Actor was lost" not in str(error) or self._losses[k] >= MOST_LOSSES:

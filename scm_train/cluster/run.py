@@ -87,11 +87,12 @@ def _client() -> Any:
         return get_client()
     except ImportError:
         raise ParameterError(
-            "Dask arrays must come with distributed, not found; run pip install 'scm-hw[cluster]'"
+            "can't train on Dask arrays: distributed is not installed; "
+            "run `pip install 'scm-hw[cluster]'`"
         ) from None
     except ValueError:
         raise ParameterError(
-            "Dask arrays must come with a client of a cluster, not none; make a "
+            "can't train on Dask arrays: no client is connected to a cluster; create a "
             "distributed.Client first"
         ) from None
 

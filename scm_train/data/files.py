@@ -35,7 +35,7 @@ class FileRows:
 
     @property
     def constant_features(self) -> tuple[str, ...]:
-        """Features that say nothing: the same value in every row."""
+        """Features that have the same value in every row."""
         constant = self.X.min(axis=0) == self.X.max(axis=0)
         return tuple(n for n, c in zip(self.feature_names, constant, strict=True) if c)
 
@@ -135,6 +135,6 @@ def _several(columns: dict[str, NDArray], targets: Sequence[str]) -> NDArray[np.
         if columns[target].dtype.kind not in "fiu":
             raise DataError(
                 f"target {target!r} must be numbers, not text like {columns[target][0].item()!r}; "
-                "class labels are learnt from one target column"
+                "a classifier has one target column"
             )
     return _matrix(columns, targets)

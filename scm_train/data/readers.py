@@ -77,13 +77,20 @@ def open_source(path: Path) -> Iterator[Source]:
                 f"{did_you_mean(kind, known)}"
             )
     except FileNotFoundError:
-        raise DataError(f"data file must exist, not {str(path)!r}; check the name") from None
+        raise DataError(
+            f"can't read {str(path)!r}: there is no such file; check the name"
+        ) from None
     except MemoryError:
         raise DataError(
             f"can't read {str(path)!r}: there is too little memory; take fewer rows or columns"
         ) from None
     except _DAMAGE as error:
-        raise DataError(f"data file must be readable, not {str(path)!r} ({error})") from error
+        raise DataError(f"can't read {str(path)!r}: {_reason(error)}; check the file") from error
+
+
+def _reason(error: BaseException) -> str:
+    """What a library says, as a part of our line."""
+    return str(error).rstrip(".")
 
 
 def _open_text(path: Path, packed: bool) -> TextIO:
@@ -143,7 +150,7 @@ class TextSource(Source):
             if len(row) != len(self.names):
                 raise DataError(
                     f"line {line} of {self.path.name} must have {len(self.names)} fields as the "
-                    f"header has, not {len(row)}; mend the line"
+                    f"header has, not {len(row)}; correct the line"
                 )
             yield line, row
 
@@ -158,7 +165,7 @@ class TextSource(Source):
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
         raise DataError(
             f"column {name!r} must be finite numbers, not {texts[bad]!r} in line {rows[bad][0]} of "
-            f"{self.path.name}; mend the value, or drop the column"
+            f"{self.path.name}; correct the value, or drop the column"
         )
 
     def _labels(self, name: str, labels: NDArray) -> NDArray:
@@ -166,7 +173,7 @@ class TextSource(Source):
         if (labels == "").any():
             raise DataError(
                 f"column {name!r} must have a value in every row, not '' in row "
-                f"{int(np.argmax(labels == '')) + 1} of {self.path.name}; mend or remove the row"
+                f"{int(np.argmax(labels == '')) + 1} of {self.path.name}; correct or remove the row"
             )
         for kind in (np.int64, np.float64):
             with suppress(ValueError, OverflowError):
@@ -181,7 +188,7 @@ def _lines(path: Path, file: TextIO) -> Iterator[str]:
         if len(line) == _LONGEST_LINE and not line.endswith("\n"):
             raise DataError(
                 f"lines of {path.name} must be of at most {_LONGEST_LINE} characters; "
-                "is this a table at all?"
+                "check that it is a table"
             )
         yield line
 
@@ -200,7 +207,7 @@ def finite(name: str, values: NDArray, path: Path) -> NDArray:
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise DataError(
             f"column {name!r} must be finite numbers, not {float(values[row])} in row {row + 1} of "
-            f"{path.name}; mend the value, or drop the column"
+            f"{path.name}; correct the value, or drop the column"
         )
     return values
 
@@ -226,7 +233,7 @@ class ArraySource(Source):
             entries = {"x": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
         except ValueError as error:
             raise DataError(
-                f"data file must hold plain arrays, not {path.name!r} ({error})"
+                f"can't read {path.name!r}: {_reason(error)}; save plain arrays of numbers or text"
             ) from None
         self._columns: dict[str, NDArray] = {}
         for entry, array in entries.items():
@@ -263,7 +270,7 @@ class ParquetSource(Source):
             names = self._parquet.read_schema(path).names
         except ValueError as error:
             raise DataError(
-                f"data file must be a whole Parquet file, not {path.name!r} ({error})"
+                f"can't read {path.name!r}: {_reason(error)}; write the Parquet file again"
             ) from None
         super().__init__(path, names)
 
@@ -277,7 +284,7 @@ class ParquetSource(Source):
             if column.null_count:
                 raise DataError(
                     f"column {name!r} of {self.path.name} must have a value in every row, not "
-                    f"{column.null_count} without; fill or remove them"
+                    f"{column.null_count} without; fill in or remove those rows"
                 )
             values = column.to_numpy()
             values = values.astype(str) if values.dtype == object else values
@@ -291,8 +298,8 @@ def _import_parquet() -> ModuleType:
         import pyarrow.parquet
     except ImportError:
         raise DataError(
-            "Parquet files must be read with pyarrow, which is not installed; "
-            "run `pip install scm-hw[parquet]`, or convert the file to CSV"
+            "can't read Parquet files: pyarrow is not installed; "
+            "run `pip install 'scm-hw[parquet]'`, or convert the file to CSV"
         ) from None
     return pyarrow.parquet
 

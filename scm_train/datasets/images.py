@@ -78,20 +78,18 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             content = file.read()
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{path} must be a whole IDX file, not damaged ({error}); get it anew"
-        ) from error
+        raise DataError(f"can't read {path}: {error}; download the file again") from error
     if len(content) < 4 or content[:3] != bytes([0, 0, UBYTE]):
         raise DataError(
             f"{path} must be an IDX file of unsigned bytes, not one that begins with "
-            f"{content[:4]!r}; get it anew"
+            f"{content[:4]!r}; download it again"
         )
     start = 4 + 4 * content[3]
     lengths = [int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4)]
     if len(content) - start != prod(lengths):
         raise DataError(
             f"{path} must hold the {prod(lengths)} bytes that its header declares, "
-            f"not {max(len(content) - start, 0)}; get it anew"
+            f"not {max(len(content) - start, 0)}; download it again"
         )
     return np.frombuffer(content, np.uint8, offset=start).reshape(lengths)
 
@@ -118,12 +116,14 @@ def _read_part(name: str, part: str) -> tuple[NDArray, NDArray] | None:
         return None
     if image_path is None or label_path is None:
         lacking = image_files if image_path is None else label_files
-        raise store.missing(name, lacking, "images and labels come as a pair, so get both anew")
+        raise store.missing(
+            name, lacking, "images and labels come as a pair, so download both again"
+        )
     pixels, labels = read_idx(image_path), read_idx(label_path)
     if pixels.shape[1:] != (28, 28) or labels.shape != (len(pixels),) or not len(pixels):
         raise DataError(
             f"{image_path} must hold 28 x 28 images, one for each label, not {pixels.shape} "
-            f"with labels {labels.shape}; get both anew"
+            f"with labels {labels.shape}; download both again"
         )
     return pixels.reshape(len(pixels), -1), labels
 

@@ -92,7 +92,7 @@ def _entry(name: str) -> _Entry:
     if name not in _ENTRIES:
         raise ParameterError(
             f"data set must be one of {', '.join(_ENTRIES)}, not {name!r}; "
-            "files of your own need no name here"
+            "for a file of your own, give its path instead"
         )
     return _ENTRIES[name]
 

@@ -31,10 +31,10 @@ def find(candidates: Sequence[str]) -> Path | None:
 
 
 def missing(name: str, candidates: Sequence[str], remedy: str) -> DataError:
-    """The error for a data set that is nowhere to be had."""
+    """The error for a data set that is not found."""
     return DataError(
-        f"data set {name!r} must be a file {' or '.join(candidates)} in SCM_DATA "
-        f"({os.environ.get('SCM_DATA') or 'not set'}) or {cache_folder()}, not absent; {remedy}"
+        f"can't find data set {name!r}: there is no file {' or '.join(candidates)} in SCM_DATA "
+        f"({os.environ.get('SCM_DATA') or 'not set'}) or {cache_folder()}; {remedy}"
     )
 
 
@@ -52,7 +52,7 @@ def fetch(name: str, data_id: int, candidates: Sequence[str]) -> Any:
         raise missing(name, candidates, remedy) from error
     # OSError is what urllib raises for everything a network does; the rest is a bad answer.
     except (OSError, ValueError, RuntimeError) as error:
-        remedy = f"OpenML (data_id {data_id}) could not be reached, so put the file there by hand"
+        remedy = f"OpenML (data_id {data_id}) could not be reached; copy the file to that folder"
         raise missing(name, candidates, remedy) from error
 
 
@@ -62,7 +62,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"can't keep {path.name}: {path.parent} can't be made ({error.strerror}); set "
-            "XDG_CACHE_HOME to a folder that can be written to"
+            f"can't save {path.name}: {path.parent} can't be created ({error.strerror}); set "
+            "XDG_CACHE_HOME to a writable folder"
         ) from error
     write_output(path, write)

@@ -192,7 +192,7 @@ def source(name: str, files: Sequence[str], origin: str) -> Path:
     """The file of a data set that no service offers, or the error that says where it comes from."""
     path = store.find(files)
     if path is None:
-        raise store.missing(name, files, f"get it from {origin} and put it there")
+        raise store.missing(name, files, f"download it from {origin} to that folder")
     return path
 
 
@@ -218,7 +218,7 @@ def read_csv(
             raise
         reason = " ".join(str(error).split())
         raise DataError(
-            f"{path} must be a readable table of numbers, not damaged ({reason}); get it anew"
+            f"can't read a table of numbers from {path}: {reason}; download the file again"
         ) from error
     _check_values(path, values, columns)
     return values
@@ -255,7 +255,7 @@ def _check_header(path: Path, expected: Sequence[str]) -> None:
     if not fits:
         raise DataError(
             f"{path} must begin with a line naming {', '.join(expected)}, "
-            f"not {','.join(names)[:80]!r}; get it anew"
+            f"not {','.join(names)[:80]!r}; download it again"
         )
 
 
@@ -263,21 +263,21 @@ def _check_values(path: Path, values: NDArray, columns: int) -> None:
     if not len(values) or values.shape[1] != columns:
         raise DataError(
             f"{path} must have rows of {columns} columns, not "
-            f"{len(values)} rows of {values.shape[1]}; get it anew"
+            f"{len(values)} rows of {values.shape[1]}; download it again"
         )
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         row, column = bad[0] + 1
         raise DataError(
             f"{path} must hold finite numbers, not {values[row - 1, column - 1]!r} "
-            f"(row {row}, column {column}); get it anew"
+            f"(row {row}, column {column}); download it again"
         )
 
 
 def _fetched(table: TextTable) -> Path:
     """Download `table` into the cache, in the same form as the file, and return its path."""
     if table.openml is None:
-        remedy = f"get it from {table.origin} and put it there"
+        remedy = f"download it from {table.origin} to that folder"
         raise store.missing(table.name, table.files, remedy)
     frame = store.fetch(table.name, table.openml, table.files).frame
     if frame.shape[1] != len(table.columns):

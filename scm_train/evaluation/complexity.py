@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Method = Literal["auto", "grid", "sampling"]
 
 GRID_POINTS = {1: 20_001, 2: 401, 3: 81}
-"""Grid points per dimension, unless told otherwise."""
+"""Default number of grid points per dimension."""
 
 FLAT = 1e-10
 """Differences below this share of the range are rounding, not slope."""

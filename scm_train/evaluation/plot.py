@@ -19,7 +19,7 @@ try:
     from matplotlib.figure import Figure
 except ImportError as error:
     raise ParameterError(
-        "plot must have matplotlib, not found; run pip install 'scm-hw[plot]'"
+        "can't plot: matplotlib is not installed; run `pip install 'scm-hw[plot]'`"
     ) from error
 
 __all__ = ["PANELS", "check_format", "figure", "save_figure"]
@@ -59,8 +59,8 @@ def figure(machine: Model) -> tuple[Figure, list[str]]:
     names = [name for name, (there, _) in PANELS.items() if there(machine)]
     if not names:
         raise ModelFileError(
-            "model must carry its history or held-out rows to be drawn, not neither; train it with "
-            "scm_train fit"
+            "can't plot: the model file has neither a training history nor test rows; train it "
+            "with scm_train fit"
         )
     rows = -(-len(names) // 2)
     drawn = Figure(figsize=(10, 3.6 * rows), layout="constrained")
@@ -137,7 +137,7 @@ def _predictions(machine: Model, axes: Axes) -> None:
 def _errors(machine: Model, axes: Axes) -> None:
     output, target = _regression_rows(machine)
     axes.hist(output - target, bins=40, color=BLUE)
-    axes.set_xlabel("machine less target")
+    axes.set_xlabel("prediction minus target")
     axes.set_ylabel("held-out rows")
 
 
@@ -172,4 +172,4 @@ PANELS: dict[str, tuple[Callable[[Model], bool], Callable[[Model, Axes], None]]]
     "Errors": (_is_regression, _errors),
     "Classes": (lambda machine: _has_rows(machine) and machine.classes is not None, _confusion),
 }
-"""What can be drawn, what it needs, and how."""
+"""What can be plotted, what it needs, and how."""

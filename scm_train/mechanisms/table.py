@@ -40,7 +40,7 @@ class Table(Specification):
         if len(inputs) > MAX_TABLE_INPUTS:
             raise ParameterError(
                 f"inputs of a table must be at most {MAX_TABLE_INPUTS}, not {len(inputs)}; "
-                "choose the most telling ones, or take a polynomial"
+                "choose the most important ones, or use a polynomial"
             )
         points = _grid_points(self.points, len(inputs), domain.encoder.input_bits)
         axes = np.meshgrid(*(np.linspace(0, 1, g) for g in points), indexing="ij")

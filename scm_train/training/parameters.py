@@ -248,7 +248,7 @@ def _is_list(value: Any) -> bool:
 def _layer_count(algorithm: Algorithm, layers: int) -> int:
     if not algorithm.deep and layers != 1:
         raise ParameterError(
-            f"layers must be 1 for {algorithm.name}, not {layers!r}; take a deep learner for more"
+            f"layers must be 1 for {algorithm.name}, not {layers!r}; use a deep learner for more"
         )
     if _whole("layers", layers) > MOST_LAYERS:
         raise ParameterError(f"layers must be at most {MOST_LAYERS}, not {layers!r}")

@@ -46,7 +46,7 @@ FEWEST_TRAINING_ROWS = 10
 
 @dataclass(frozen=True, eq=False)
 class TrainingTask:
-    """What is to be learnt: raw inputs, raw targets (n, m) with their range, and their names."""
+    """What is to be learned: raw inputs, raw targets (n, m) with their range, and their names."""
 
     x: NDArray
     y: NDArray
@@ -219,7 +219,7 @@ def _split(
     if not 0 <= fraction < 1:
         raise ParameterError(
             f"validation_fraction must be at least 0 and below 1, not {fraction!r}; "
-            "pass eval_set to fit to validate on rows of your own"
+            "pass eval_set to fit to choose the validation rows yourself"
         )
     searched = others = None
     if search_rows is not None and search_rows < rows:
@@ -232,7 +232,7 @@ def _split(
     if rows - held < FEWEST_TRAINING_ROWS:
         raise ParameterError(
             f"validation_fraction must leave at least {FEWEST_TRAINING_ROWS} of the {rows} rows to "
-            f"train on, not {rows - held} as with {fraction!r}; take less, or pass eval_set to fit"
+            f"train on, not {rows - held} as with {fraction!r}; lower it, or pass eval_set to fit"
         )
     mask = _random_rows(rows, held, rng)
     kept, back = np.flatnonzero(~mask), np.flatnonzero(mask)

@@ -66,8 +66,8 @@ def test_a_killed_worker_loses_no_point_and_repeats_none(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("tcp://127.0.0.1:9", "scheduler must be a Dask scheduler that answers, such as tcp"),
-        ("nonsense://x", "scheduler must be a Dask scheduler that answers, such as tcp"),
+        ("tcp://127.0.0.1:9", "can't reach the Dask scheduler "),
+        ("nonsense://x", "can't reach the Dask scheduler "),
     ],
 )
 def test_no_scheduler_is_one_line(
@@ -88,4 +88,4 @@ def test_a_scheduler_without_workers_is_one_line(tmp_path: Path, capfd) -> None:
     with cluster(tmp_path, 0) as there:
         assert main([*words, "--scheduler", there.address]) == 2
     error = capfd.readouterr().err
-    assert "must have workers, not none; start some with dask worker" in error
+    assert "it has no workers; start some with dask worker" in error

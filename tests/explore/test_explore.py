@@ -100,7 +100,7 @@ def test_stopped_and_killed_it_goes_on_to_find_the_same(searched: Path) -> None:
     stdout, stderr = stopped.communicate(timeout=60)
     kept = len(points_of(out))
     assert 8 <= kept < int(POINTS) - 2
-    line = f"interrupted: {kept} finished designs are kept in {out}; go on with --resume\n"
+    line = f"interrupted: {kept} finished designs are saved in {out}; continue with --resume\n"
     assert (stopped.returncode, stdout, stderr) == (130, "", line)
     with _started(out, _lines(out) + 1, *one, "--resume") as killed:
         killed.kill()
@@ -294,7 +294,10 @@ BAD = {
     "bad board": (["plant.csv", "--target", "force", "--board", "arty"], "board must be one of"),
     "bad budget": (["plant.csv", "--target", "force", "--budget", "soon"], "must be a time such"),
     "no budget": (["plant.csv", "--target", "force", "--budget", "0"], "must be a time such"),
-    "bad points": (["plant.csv", "--target", "force", "--points", "0"], "whole number from 1 up"),
+    "bad points": (
+        ["plant.csv", "--target", "force", "--points", "0"],
+        "whole number of at least 1",
+    ),
     "bad seed": (["plant.csv", "--target", "force", "--seed", "-1"], "2\\*\\*32"),
     "bad mechanism": (["plant.csv", "--target", "force", "--mechanism", "x"], "module:function"),
     "no inputs": (
@@ -302,7 +305,7 @@ BAD = {
         "--mechanism-inputs must name one to three features",
     ),
     "few rows": (["few.csv", "--target", "force"], "must be at least 5 each"),
-    "nothing there": (["plant.csv", "--target", "force", "--resume"], "must hold a search to res"),
+    "nothing there": (["plant.csv", "--target", "force", "--resume"], "can't resume in "),
 }
 
 

@@ -81,13 +81,15 @@ def refused(journal: Journal, message: str, about: dict | None = None) -> None:
 
 
 def test_another_search_is_not_gone_on_with(journal: Journal) -> None:
-    refused(journal, "seed of the search in .* must be 0 as it began, not 1", ABOUT | {"seed": 1})
+    refused(
+        journal, "seed of the search in .* must be 0 as at its start, not 1", ABOUT | {"seed": 1}
+    )
 
 
 def test_damage_is_told(journal: Journal) -> None:
     path = journal.folder / FILE
     path.write_text(path.read_text().replace('"design"', '"desing"', 1))
-    refused(journal, "line 2 of .* must tell of a point, not lack 'design'")
+    refused(journal, "line 2 of .* must describe a point, but lacks 'design'")
 
 
 def test_nonsense_is_told(journal: Journal) -> None:
@@ -98,11 +100,11 @@ def test_nonsense_is_told(journal: Journal) -> None:
 
 def test_a_lost_model_is_told(journal: Journal) -> None:
     journal.model_path(3).unlink()
-    refused(journal, "model .*p0003.npz must be where the journal left it")
+    refused(journal, "can't find the model .*p0003.npz of the journal")
 
 
 def test_two_searches_in_a_folder_are_refused(journal: Journal) -> None:
-    with pytest.raises(OptionError, match="must not be searched into by two at once"):
+    with pytest.raises(OptionError, match="another search is running in it"):
         open_journal(journal.folder, ABOUT, resume=True)
     journal.close()
 
@@ -113,10 +115,12 @@ def test_folders_of_others_are_left_alone(tmp_path: Path, journal: Journal) -> N
     (tmp_path / "own" / "letter.txt").write_text("dear")
     (tmp_path / "file").write_text("")
     for name in ("own", "out", "file"):
-        message = re.escape(f"output {tmp_path / name} must be new or empty; go on with --resume")
+        message = re.escape(
+            f"output {tmp_path / name} must be new or empty; continue with --resume"
+        )
         with pytest.raises(OptionError, match=message):
             open_journal(tmp_path / name, ABOUT, resume=False)
-    with pytest.raises(OptionError, match=f"must hold a search to resume, not no {FILE}"):
+    with pytest.raises(OptionError, match=rf"can't resume in .*: it has no {FILE}"):
         open_journal(tmp_path / "own", ABOUT, resume=True)
     assert [p.name for p in (tmp_path / "own").iterdir()] == ["letter.txt"]
 

@@ -403,7 +403,10 @@ def test_constant_features_are_told_in_one_line(count, told, capsys):
     rows = (f"{i}," + "7," * count + str(i * i) for i in range(30))
     Path("c.csv").write_text("\n".join([header, *rows]))
     fitted(data="c.csv", target="y")
-    assert capsys.readouterr().err == f"warning: constant features say nothing: {told}\n"
+    assert (
+        capsys.readouterr().err
+        == f"warning: these features are constant and are not used: {told}\n"
+    )
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["fit", "--help"], ["predict", "--help"]])

@@ -48,7 +48,7 @@ def test_a_line_for_each_reason():
     )
     (line,) = ending_lines([Ending(1, 3, 8, "tolerance")], SETTINGS)
     assert line.endswith(
-        "the training rows are fitted exactly, and more nodes have nothing left to learn"
+        "the training rows are fitted exactly, and no error is left for more nodes"
     )
 
 

@@ -149,9 +149,9 @@ def test_missing_file_says_what_to_do(folder: Path, name: str) -> None:
     with pytest.raises(DataError) as caught:
         datasets.load(name)
     message = str(caught.value)
-    assert message.startswith(f"data set '{name}' must be a file ")
+    assert message.startswith(f"can't find data set '{name}': there is no file ")
     assert str(folder) in message and str(store.cache_folder()) in message
-    assert message.endswith(("put it there", "put the file there by hand"))
+    assert message.endswith"to that folder")
     assert "\n" not in message
 
 
@@ -182,9 +182,9 @@ def truncated(content: bytes) -> bytes:
             "emps_servo.csv.gz",
             # No time of writing: it would be part of the name of the test.
             truncated(gzip.compress(b"qg,qm,t,vir\n" + b"1,2,3,4\n" * 9, mtime=0)),
-            "must be a readable table of numbers, not damaged",
+            "can't read a table of numbers from ",
         ),
-        ("emps_servo", "emps_servo.csv.gz", b"qg,qm,t,vir\n", "not damaged .*gzip"),
+        ("emps_servo", "emps_servo.csv.gz", b"qg,qm,t,vir\n", "can't read .*gzip"),
     ],
 )
 def test_malformed_table(
@@ -193,15 +193,15 @@ def test_malformed_table(
     (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DataError, match=message) as caught:
         datasets.load(name)
-    assert str(caught.value).startswith(str(folder / file))
+    assert str(folder / file) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda raw: truncated(gzip.compress(raw)), "must be a whole IDX file, not damaged"),
-        (lambda raw: raw, "must be a whole IDX file, not damaged"),
+        (lambda raw: truncated(gzip.compress(raw)), "can't read .*; download the file again"),
+        (lambda raw: raw, "can't read .*; download the file again"),
         (lambda raw: gzip.compress(raw[:-1]), "must hold the 3920 bytes .*, not 3919"),
         (lambda raw: gzip.compress(raw[:10]), "must hold the .* bytes that its header declares"),
         (lambda raw: gzip.compress(b"\0\0\x0d" + raw[3:]), "must be an IDX file of unsigned bytes"),

@@ -104,7 +104,7 @@ def test_published_file_or_a_clear_refusal(name: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv("SCM_DATA", str(DATA))
     file, rows, inputs, train_rows, total = PUBLISHED[name]
     if not (DATA / file).is_file():
-        with pytest.raises(DataError, match=f"^data set '{name}' must be a file "):
+        with pytest.raises(DataError, match=f"^can't find data set '{name}': there is no file "):
             datasets.load(name)
         return
     loaded = datasets.load(name)

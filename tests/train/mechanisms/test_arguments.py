@@ -133,7 +133,7 @@ def test_a_module_that_can_not_be_imported_is_one_line(named, folder, capsys):
     argv = ["fit", plant_csv(), "--target", "force", "--mechanism", "spoiled:f", "--out", "m.npz"]
     assert main(argv) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "must be importable, not 'spoiled' (invalid syntax" in line
+    assert "can't import the module 'spoiled' of --mechanism: invalid syntax" in line
 
 
 def test_the_cause_is_kept_for_python():
