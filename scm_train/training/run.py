@@ -147,7 +147,7 @@ def train_by_families(
     seed = int(random.randint(np.iinfo(np.int32).max))
     low, high = _range(task.x)
     bits = input_bits_of(parameters | {"activation": "sign", "encoder": "none"})
-    encoder = Encoder("none", bits, (), (), None, task.x.shape[1])
+    encoder = fit_encoder("none", task.x, input_bits=bits)
     mechanism = as_mechanism(parameters["mechanism"]).bind(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
     )

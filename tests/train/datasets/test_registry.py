@@ -118,7 +118,7 @@ def test_published_file_or_a_clear_refusal(name: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("iris",), {}, "^data set must be one of abalone, .*, not 'iris'; files of your own"),
+        (("iris",), {}, "^data set must be one of abalone, .*, not 'iris'; for a file of your own"),
         (("tyukin",), {"seed": -1}, "^seed must be an integer of at least 0, not -1; try 0$"),
         (("tyukin",), {"dtype": np.int8}, "^dtype must be float32 or float64, not "),
         (("tyukin",), {"configurations": 3}, "^configurations must be left out for tyukin, not 3"),
