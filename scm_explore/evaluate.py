@@ -18,11 +18,10 @@ from scm_hw.boards import Board
 from scm_hw.boards.toolchains import require_synthesis
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import CompilerError, FitError, ScmError
-from scm_hw.fold import within
 from scm_hw.ir.interp import interpret
 from scm_hw.load import Evaluation, evaluate, integers, lower, quantise, read_model
 from scm_hw.report.accuracy import accuracy
-from scm_hw.target.resources import fits
+from scm_hw.target.resources import fits, within
 from scm_hw.tools.synthesis import synthesise
 from scm_model import Model
 from scm_train import estimators, model_file

@@ -34,11 +34,10 @@ from scm_hw.emit import (
 )
 from scm_hw.emit.identity import describe, identity
 from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
-from scm_hw.fold import USABLE_SHARE
 from scm_hw.load import Model, read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
-from scm_hw.target.resources import Resources, fits
+from scm_hw.target.resources import USABLE_SHARE, Resources, fits
 from scm_hw.tools.nextpnr import Implementation, implement, require_tools
 from scm_hw.tools.process import kill_all
 from scm_hw.tools.synthesis import expected_seconds, synthesise
@@ -151,7 +150,7 @@ def build(
     own = read_csv(model, how.data) if how.data else None
     log("compiling")
     design = compile_model(model, board, options, model_digest=file_digest(path))
-    fits(_estimated(design), board.room, USABLE_SHARE)
+    fits(design.estimate, board.room, USABLE_SHARE)
     rows = check_rows(design, own or design.model.evaluation)
     with (
         replacing(target, BUILD, inputs=inputs, force=how.force) as folder,
@@ -239,11 +238,6 @@ def _keeping_logs(workdir: Path, keep: Path) -> Iterator[None]:
         message = str(error).replace(str(workdir), str(keep))
         write_files(keep, {FAILURE: message + "\n"})
         raise type(error)(message) from None
-
-
-def _estimated(design: Design) -> Resources:
-    cost = design.estimate
-    return Resources(lut=cost.lut, ff=cost.ff, dsp=cost.dsp, bram=cost.bram)
 
 
 def _wants_bitstream(design: Design, how: BuildOptions) -> bool:

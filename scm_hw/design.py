@@ -16,7 +16,6 @@ from scm_hw.boards import Board
 from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.errors import OptionError
 from scm_hw.fold import (
-    USABLE_SHARE,
     FoldPlan,
     estimate_fold,
     fastest_plan,
@@ -25,7 +24,6 @@ from scm_hw.fold import (
     parse_fold,
     plan_fold,
     surely_too_large,
-    within,
 )
 from scm_hw.ir import Program, Range, ranges, verify
 from scm_hw.load import (
@@ -46,6 +44,7 @@ from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.ports import CorePorts
 from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
 from scm_hw.target import GRADE_SCALE
+from scm_hw.target.resources import USABLE_SHARE, within
 from scm_hw.tools.toolchain import Toolchain
 
 CORE = "scm_core"

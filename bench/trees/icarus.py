@@ -12,15 +12,13 @@ from bench.trees.netlist import lay_out
 from bench.trees.quantised import Quantised
 from bench.trees.verilog import LATENCY, NAME, TEMPLATES, output_bits
 from scm_hw.common.packing import pack
-from scm_hw.tools.process import run_tool, telling_line
+from scm_hw.errors import ToolError
+from scm_hw.tools.icarus import compile_verilog, run_program
+from scm_hw.tools.process import telling_line
 
-__all__ = ["SimulationError", "simulate"]
+__all__ = ["simulate"]
 
 TIMEOUT = 1800.0
-
-
-class SimulationError(RuntimeError):
-    """Icarus could not compile or run the Verilog."""
 
 
 def simulate(verilog: str, model: Quantised, codes: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -39,8 +37,12 @@ def simulate(verilog: str, model: Quantised, codes: NDArray[np.integer]) -> NDAr
         (folder / "core.v").write_text(verilog)
         (folder / "testbench.v").write_text(bench)
         (folder / "rows.hex").write_text("".join(f"{word:x}\n" for word in words))
-        log = folder / "log.txt"
-        for argv in (["iverilog", "-o", "run", "testbench.v", "core.v"], ["vvp", "-n", "run"]):
-            if run_tool(argv, name=argv[0], cwd=folder, log=log, timeout=TIMEOUT):
-                raise SimulationError(f"{argv[0]} must succeed, not fail ({telling_line(log)})")
-        return np.array(log.read_text().split(), dtype=np.int64)
+        log, program, limit = folder / "log.txt", folder / "run", TIMEOUT
+        sources = ["testbench.v", "core.v"]
+        compile_verilog(
+            sources, program, top="testbench", cwd=folder, log=log, timeout=limit, options=()
+        )
+        code, output = run_program(program, cwd=folder, log=log, timeout=limit)
+        if code:
+            raise ToolError(f"vvp must succeed, not fail ({telling_line(log)})")
+        return np.array(output.split(), dtype=np.int64)

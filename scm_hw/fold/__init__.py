@@ -5,18 +5,10 @@ from scm_hw.fold.folds import Fold, parse_fold
 from scm_hw.fold.machine import FoldedLayer, Machine, fold_machine
 from scm_hw.fold.memories import Bank
 from scm_hw.fold.plan import FoldPlan
-from scm_hw.fold.search import (
-    USABLE_SHARE,
-    fastest_plan,
-    foldable,
-    plan_fold,
-    surely_too_large,
-    within,
-)
+from scm_hw.fold.search import fastest_plan, foldable, plan_fold, surely_too_large
 from scm_hw.fold.timeline import Phase
 
 __all__ = [
-    "USABLE_SHARE",
     "Bank",
     "Fold",
     "FoldPlan",
@@ -30,5 +22,4 @@ __all__ = [
     "parse_fold",
     "plan_fold",
     "surely_too_large",
-    "within",
 ]

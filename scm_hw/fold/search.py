@@ -16,9 +16,8 @@ from scm_hw.fold.plan import FoldPlan
 from scm_hw.load import FixedPoint, Model
 from scm_hw.schedule import Cost
 from scm_hw.target.devices import Device
+from scm_hw.target.resources import USABLE_SHARE, within
 
-# Left for placement and routing, which do poorly in a full device.
-USABLE_SHARE = 0.8
 # Cycles that are not worth more lanes.
 NEARLY_EQUAL = 1.03
 MOST_READOUT_LANES = 64
@@ -34,17 +33,6 @@ MOST_NODES_PER_LUT = 6
 def foldable(model: Model) -> bool:
     """Whether a folded core can be built at all: of nodes, one after the other in its lanes."""
     return bool(model.layers) and model.families is None
-
-
-def within(cost: Cost, device: Device) -> bool:
-    """Whether a core leaves the device room to route."""
-    pairs: list[tuple[float, int]] = [
-        (cost.lut, device.lut),
-        (cost.ff, device.ff),
-        (cost.dsp, device.dsp),
-        (cost.bram, device.bram),
-    ]
-    return all(need <= USABLE_SHARE * have for need, have in pairs)
 
 
 def surely_too_large(model: Model, fixed: FixedPoint, device: Device) -> bool:

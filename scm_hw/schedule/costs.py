@@ -34,6 +34,11 @@ class Cost:
     dsp: int = 0
     bram: float = 0.0
 
+    @property
+    def lut_sites(self) -> int:
+        """Estimates count the LUTs of memories among the others."""
+        return self.lut
+
     def __add__(self, other: Cost) -> Cost:
         return Cost(
             self.lut + other.lut,

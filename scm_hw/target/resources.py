@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from scm_hw.errors import FitError
 from scm_hw.target.devices import Device
+
+# Left for placement and routing, which do poorly in a full device.
+USABLE_SHARE = 0.8
 
 _LUT_SITES_OF_RAM = {
     "RAM16X1D": 2,
@@ -77,18 +81,40 @@ class Resources:
         )
 
 
-def fits(resources: Resources, device: Device, limit: float = 1.0) -> None:
+class Needs(Protocol):
+    """Cells that a design takes, counted or estimated."""
+
+    @property
+    def lut_sites(self) -> int: ...
+    @property
+    def ff(self) -> int: ...
+    @property
+    def dsp(self) -> int: ...
+    @property
+    def bram(self) -> float: ...
+
+
+def _over(needs: Needs, device: Device, limit: float) -> list[tuple[str, float, int]]:
+    """Name, need and what the device has, of each kind that needs more than the share `limit`."""
+    kinds: list[tuple[str, float, int]] = [
+        ("LUT", needs.lut_sites, device.lut),
+        ("FF", needs.ff, device.ff),
+        ("DSP", needs.dsp, device.dsp),
+        (device.block, needs.bram, device.bram),
+    ]
+    return [(name, need, have) for name, need, have in kinds if need > limit * have]
+
+
+def within(needs: Needs, device: Device, limit: float = USABLE_SHARE) -> bool:
+    """Whether a core leaves the device room to route."""
+    return not _over(needs, device, limit)
+
+
+def fits(needs: Needs, device: Device, limit: float = 1.0) -> None:
     """Raise FitError where the design needs more than the share `limit` of any resource."""
-    needs = {
-        "LUT": (resources.lut_sites, device.lut),
-        "FF": (resources.ff, device.ff),
-        "DSP": (resources.dsp, device.dsp),
-        device.block: (resources.bram, device.bram),
-    }
     over = [
         f"{need:,g} {name} of {have:,} ({need / have:.0%})" if have else f"{need:,g} {name} of 0"
-        for name, (need, have) in needs.items()
-        if need > limit * have
+        for name, need, have in _over(needs, device, limit)
     ]
     if over:
         share = "" if limit == 1 else f" within {limit:.0%}"

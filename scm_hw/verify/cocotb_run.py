@@ -20,6 +20,43 @@ from scm_hw.verify.result import ProbeSource, SimResult, summarise
 
 
 @dataclass(frozen=True)
+class CocotbRun:
+    """How a run of the simulator ended, and the records that the test bench left."""
+
+    code: int
+    records: list[dict[str, Any]]
+    log: Path
+
+
+def run_cocotb(
+    simulator: str,
+    verilog: Sequence[Path],
+    top: str,
+    vectors: Vectors,
+    folder: Path,
+    *,
+    latency: int,
+    seed: int,
+    timeout: float,
+    more: Sequence[str] = (),
+) -> CocotbRun:
+    """Compile and run one design under cocotb in `folder`; `more` are words for the runner."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vectors.save(folder / "vectors.txt")
+    argv = [sys.executable, "-m", "scm_hw.sim.runner", "--simulator", simulator]
+    argv += ["--verilog", *(str(path.resolve()) for path in verilog), "--top", top]
+    argv += ["--vectors", "vectors.txt", "--workdir", ".", "--seed", str(seed)]
+    argv += ["--latency", str(latency), *more]
+    log = folder / f"{simulator}.log"
+    # What an earlier run left would be taken for this one's.
+    (folder / OUTCOMES).unlink(missing_ok=True)
+    code = run_tool(
+        argv, name=simulator, cwd=folder, log=log, timeout=timeout, on_line=_heard(listener())
+    )
+    return CocotbRun(code, _read(folder / OUTCOMES), log)
+
+
+@dataclass(frozen=True)
 class _Job:
     """One core in one simulator."""
 
@@ -35,34 +72,28 @@ class _Job:
         self, vectors: Vectors, folder: Path, *, waves: bool, probes: Sequence[Probe] | None = None
     ) -> list[dict[str, Any]]:
         """Build and run in `folder`; the records that the test bench left."""
-        folder.mkdir(parents=True, exist_ok=True)
-        vectors.save(folder / "vectors.txt")
-        argv = [sys.executable, "-m", "scm_hw.sim.runner", "--simulator", self.simulator]
-        argv += ["--verilog", *(str(path.resolve()) for path in self.verilog), "--top", self.top]
-        argv += ["--vectors", "vectors.txt", "--workdir", ".", "--seed", str(self.seed)]
-        argv += ["--latency", str(self.latency), "--interval", str(self.interval)]
-        if waves:
-            argv.append("--waves")
+        more = ["--interval", str(self.interval), *(["--waves"] if waves else [])]
         if probes is not None:
+            folder.mkdir(parents=True, exist_ok=True)
             (folder / "probes.json").write_text(json.dumps([asdict(probe) for probe in probes]))
-            argv += ["--probes", "probes.json"]
-        log = folder / f"{self.simulator}.log"
-        (folder / OUTCOMES).unlink(missing_ok=True)
-        code = run_tool(
-            argv,
-            name=self.simulator,
-            cwd=folder,
-            log=log,
+            more += ["--probes", "probes.json"]
+        found = run_cocotb(
+            self.simulator,
+            self.verilog,
+            self.top,
+            vectors,
+            folder,
+            latency=self.latency,
+            seed=self.seed,
+            more=more,
             timeout=self.timeout,
-            on_line=_heard(listener()),
         )
-        records = _read(folder / OUTCOMES)
-        if len(records) < (len(NAMES) if probes is None else 1):
+        if len(found.records) < (len(NAMES) if probes is None else 1):
             raise ToolError(
-                f"{self.simulator} must finish its run, not end with code {code} "
-                f"({telling_line(log)}); see {log}"
+                f"{self.simulator} must finish its run, not end with code {found.code} "
+                f"({telling_line(found.log)}); see {found.log}"
             )
-        return records
+        return found.records
 
     def waveform(self, folder: Path) -> Path:
         return folder / WAVES[self.simulator].format(top=self.top)

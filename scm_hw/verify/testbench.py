@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scm_hw.emit.testbench import TESTBENCH
-from scm_hw.errors import MismatchError, ToolError
+from scm_hw.errors import MismatchError
 from scm_hw.tools import simulators
-from scm_hw.tools.process import run_tool, telling_line
+from scm_hw.tools.icarus import compile_verilog, run_program
+from scm_hw.tools.process import telling_line
 
 _PASS = re.compile(r"^PASS: (\d+) vectors, (\d+) cycles$", re.MULTILINE)
 
@@ -29,18 +30,14 @@ def run_testbench(
     """
     simulators.require("icarus")
     workdir.mkdir(parents=True, exist_ok=True)
-    program, log = workdir.resolve() / "tb_scm_core.vvp", workdir / "testbench.log"
-    build = ["iverilog", "-g2001", "-Wall", "-Wno-timescale", "-s", "tb_scm_core", "-o", program]
-    build += [TESTBENCH, *verilog]
-    if run_tool(build, name="iverilog", cwd=folder, log=log, timeout=timeout):
-        raise ToolError(f"{TESTBENCH} must compile, not fail ({telling_line(log)}); see {log}")
-    run: list[str | Path] = ["vvp", "-n", program]
+    program, log = workdir / "tb_scm_core.vvp", workdir / "testbench.log"
+    sources = [TESTBENCH, *verilog]
+    compile_verilog(sources, program, top="tb_scm_core", cwd=folder, log=log, timeout=timeout)
     if activity is not None:
         # Icarus is slow where it records, and goes on being slow after that: in a run of its own.
-        record = [*run, f"+activity={activity.resolve()}"]
-        run_tool(record, name="vvp", cwd=folder, log=workdir / "activity.log", timeout=timeout)
-    code = run_tool(run, name="vvp", cwd=folder, log=log, timeout=timeout)
-    text = log.read_text(encoding="utf-8", errors="replace")
+        recorded = f"+activity={activity.resolve()}"
+        run_program(program, recorded, cwd=folder, log=workdir / "activity.log", timeout=timeout)
+    code, text = run_program(program, cwd=folder, log=log, timeout=timeout)
     passed = _PASS.search(text)
     if passed is None or code:
         raise MismatchError(f"{TESTBENCH} must pass, not fail ({telling_line(log)}); see {log}")

@@ -12,13 +12,14 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
-from scm_hw.fold import FoldPlan, estimate_fold, fold_machine, parse_fold, within
+from scm_hw.fold import FoldPlan, estimate_fold, fold_machine, parse_fold
 from scm_hw.fold.timeline import cycles_until_readout
 from scm_hw.ir import AtLeast, Builder, Concat, Field, Program, Table, Xor
 from scm_hw.ir.interp import interpret
 from scm_hw.load import Model, lower_model, model_from_arrays, quantise
 from scm_hw.rtl import to_verilog
 from scm_hw.rtl.fold import FoldedCore
+from scm_hw.target.resources import within
 from scm_hw.tools.synthesis import synthesise
 from scm_hw.verify import lint, run_amaranth, run_icarus, run_verilator
 from tests.hw.programs import packed_vectors, rows_for

@@ -14,7 +14,6 @@ from scm_hw.build import BuildOptions, build
 from scm_hw.design import Design, Options, compile_model
 from scm_hw.errors import FitError, OptionError
 from scm_hw.fold import (
-    USABLE_SHARE,
     Fold,
     estimate_fold,
     fastest_plan,
@@ -22,10 +21,10 @@ from scm_hw.fold import (
     parse_fold,
     search,
     surely_too_large,
-    within,
 )
 from scm_hw.fold.candidates import foldings
 from scm_hw.load import lower_model, quantise
+from scm_hw.target.resources import USABLE_SHARE, within
 from scm_hw.verify import check
 from tests.hw.test_fold import IMAGES
 from tests.support import model_arrays, random_model, write_model

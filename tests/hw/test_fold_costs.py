@@ -9,11 +9,12 @@ import pytest
 
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
-from scm_hw.fold import Fold, FoldPlan, estimate_fold, fastest_plan, fold_machine, within
+from scm_hw.fold import Fold, FoldPlan, estimate_fold, fastest_plan, fold_machine
 from scm_hw.fold.costs import _chunk_sum, _linear
 from scm_hw.fold.machine import Machine
 from scm_hw.load import lower_model, quantise
 from scm_hw.target import TECHNOLOGIES
+from scm_hw.target.resources import within
 from tests.support import random_model
 
 BOARD = boards.get("arty-a7")
