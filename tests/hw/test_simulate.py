@@ -163,7 +163,7 @@ def test_run_tool_kills_what_a_program_left_running(tmp_path: Path) -> None:
 
 def test_interrupt_kills_the_children(tmp_path: Path) -> None:
     script = (
-        "import sys, pathlib; from scm_hw.verify import run_tool\n"
+        "import sys, pathlib; from scm_hw.tools.process import run_tool\n"
         "run_tool(['sh', '-c', 'echo $$; sleep 60 & echo $!; wait'], name='sh',\n"
         "         cwd=pathlib.Path(sys.argv[1]), log=pathlib.Path(sys.argv[1]) / 'log',\n"
         "         timeout=60, on_line=lambda line: print(line, flush=True))\n"
