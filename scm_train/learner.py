@@ -48,6 +48,7 @@ def paper_settings(**overrides: Any) -> dict[str, Any]:
         "inputs_per_node": None,
         "sign_pattern": "free",
         "bias_range": "paper",
+        "search": "fresh",
         "criterion": "paper",
         "stop_step": 10,
         "ridge": 0.0,
@@ -86,6 +87,11 @@ class Learner(BaseEstimator):
         learners with a supervisory mechanism; the others take every node as it falls, unscaled.
     lambdas, r_values : sequences of float
         Scales of the weights, and the increasing sequence r of the supervisory inequality.
+    search : "auto", "pool" or "fresh"
+        Where the candidates for a node come from: a pool of ten times ``candidates``, of which the
+        worst ``candidates`` are drawn anew for the next node, or as in the paper from fresh draws,
+        one after the other until one offers a node. A pool is for sign and step nodes by the exact
+        criterion, and what ``"auto"`` takes there.
     criterion : "exact" or "paper"
         What a candidate is scored by: the error that adding it really removes, from its part
         orthogonal to the nodes already there, or the paper's bound from all of it.
@@ -162,6 +168,7 @@ class Learner(BaseEstimator):
         candidates: int | Sequence[int] = 100,
         lambdas: Sequence[float] = LAMBDAS,
         r_values: Sequence[float] = R_VALUES,
+        search: str = "auto",
         criterion: str = "exact",
         tolerance: float = 0.0,
         weights: str = "binary",
@@ -192,6 +199,7 @@ class Learner(BaseEstimator):
         self.candidates = candidates
         self.lambdas = lambdas
         self.r_values = r_values
+        self.search = search
         self.criterion = criterion
         self.tolerance = tolerance
         self.weights = weights

@@ -218,6 +218,7 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
         type=bias_range,
         help="range of the random thresholds: auto, data, middle, paper, or low,high",
     )
+    add("--search", help="where candidates come from: auto, pool, or fresh draws: fresh")
     add("--criterion", type=one_of("paper", "exact"), help="score of a candidate: paper or exact")
     add(
         "--lambdas",

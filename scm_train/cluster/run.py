@@ -60,7 +60,9 @@ def train_distributed(
     client = _client()
     x, y = _by_rows(x, y)
     seed = int(random.randint(np.iinfo(np.int32).max))
-    settings = settings_of(algorithm, parameters, refit=eval_set is None)
+    if parameters["search"] == "pool":
+        raise ParameterError("search must be 'fresh' for rows on a cluster, not 'pool'")
+    settings = settings_of(algorithm, parameters | {"search": "fresh"}, refit=eval_set is None)
     rng = np.random.default_rng(seed)
     frame = _frame(x, y, parameters, classifier, feature_names)
     check_draws(settings, frame.encoder.width)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scm_model import Layer
 from scm_train.activations import HARDWARE_ACTIVATIONS
+from scm_train.bit_readout import BitReadout, Residual
 from scm_train.chunks import ChunkMap
 from scm_train.encode.rows import ScaledRows
 from scm_train.growth.margin import centred_bias, node_gap
@@ -76,7 +77,8 @@ def train(
     with history.phase("lasso"):
         linear = _linear_part(part, rest, settings, chunk_map)
         history.selected_inputs = linear.selected
-    search = Search(settings.search, draw, rng, chunk_map, history)
+    kind = PoolSearch if settings.search.pool else Search
+    search = kind(settings.search, draw, rng, chunk_map, history)
     growth = _Growth(part, validation, linear, settings, search, history, chunk_map, report)
     return grow(growth, linear, rest)
 
@@ -124,7 +126,7 @@ class _Growth:
         validation: Part | None,
         linear: LinearPart,
         settings: Settings,
-        search: Search,
+        search: Search | PoolSearch,
         history: History,
         chunk_map: ChunkMap,
         report: Report,
@@ -133,9 +135,14 @@ class _Growth:
         self._map, self._report = chunk_map, report
         self.side = _Side(part, linear, chunk_map)
         self.validation = None if validation is None else _Side(validation, linear, chunk_map)
-        shadow = None if self.validation is None else Shadow(self.validation.targets, chunk_map)
-        self.readout = Readout(self.side.targets, chunk_map, shadow)
+        self.readout = self._empty_readout()
         self._nodes: list[list[tuple[Candidates, float]]] = []
+
+    def _empty_readout(self) -> Readout | BitReadout:
+        own, held = self.side.targets, None if self.validation is None else self.validation.targets
+        if self.settings.search.pool:
+            return BitReadout(own, self._map, None if held is None else Residual(held, self._map))
+        return Readout(own, self._map, None if held is None else Shadow(held, self._map))
 
     @property
     def finished(self) -> bool:

@@ -28,8 +28,9 @@ CHUNK_ROWS = 1 << 16
 def gap_of(sums: NDArray[np.float64], bias: float, activation: str) -> Gap:
     """The gap of a node by its sums (rows,) without the bias; infinite where a side is empty."""
     fires = activate(activation, sums + bias) > 0
-    below = sums.max(where=~fires, initial=-np.inf)
-    return float(below), float(sums.min(where=fires, initial=np.inf))
+    # Several times as fast as NumPy's own masked extremes.
+    below = np.where(fires, -np.inf, sums).max(initial=-np.inf)
+    return float(below), float(np.where(fires, sums, np.inf).min(initial=np.inf))
 
 
 def joined(gaps: Iterable[Gap]) -> Gap:

@@ -13,7 +13,7 @@ from scm_train.errors import ParameterError
 from scm_train.search.layer_inputs import LayerInputs
 from scm_train.search.level_tables import LevelTables
 
-__all__ = ["BiasRange", "CandidateDraw", "Candidates", "InputsPerNode", "SignPattern"]
+__all__ = ["BiasRange", "CandidateDraw", "Candidates", "InputsPerNode", "SignPattern", "joined"]
 
 InputsPerNode = int | Sequence[int] | Mapping[int, float] | None
 SignPattern = str | float
@@ -56,6 +56,21 @@ class Candidates:
         """Some of the candidates, copied."""
         mask = None if self.mask is None else self.mask[which]
         return Candidates(self.weights[which], mask, self.biases[which])
+
+    def put(self, which: NDArray[np.intp], others: Candidates) -> None:
+        """Have other candidates in some places; of candidates without tables."""
+        assert self.tables is None
+        self.weights[which], self.biases[which] = others.weights, others.biases
+        if self.mask is not None:
+            self.mask[which] = others.mask
+
+
+def joined(parts: Sequence[Candidates]) -> Candidates:
+    """The candidates of several batches, copied."""
+    weights = np.concatenate([part.weights for part in parts])
+    masks = [part.mask for part in parts if part.mask is not None]
+    mask = np.concatenate(masks) if masks else None
+    return Candidates(weights, mask, np.concatenate([part.biases for part in parts]))
 
 
 class CandidateDraw:
@@ -100,7 +115,7 @@ class CandidateDraw:
         """``count`` candidates from each generator, which may be the same one again and again."""
         drawn = [self._chance(rng, inputs, rows, count) for rng in rngs]
         # Chance keeps its order; what follows from it is made for all draws at once.
-        chance = _Chance(*map(_joined, zip(*drawn, strict=True)))
+        chance = _Chance(*map(_concatenated, zip(*drawn, strict=True)))
         weights = chance.weights(inputs.groups, count)
         mask = chance.mask()
         if mask is not None:
@@ -169,13 +184,14 @@ class _Chance(NamedTuple):
         """The groups that candidates see (candidates, groups); None for all."""
         if self.sizes is None or self.order is None:
             return None
-        mask = np.zeros(self.order.shape, dtype=bool)
-        seen = np.arange(mask.shape[1]) < self.sizes[:, None]
-        np.put_along_axis(mask, self.order.argsort(axis=1), seen, axis=1)
-        return mask
+        sizes = np.minimum(self.sizes, self.order.shape[1])
+        # Only the first few places by order are sorted.
+        most = int(sizes.max())
+        first = np.sort(np.partition(self.order, most - 1, axis=1)[:, :most], axis=1)
+        return self.order <= np.take_along_axis(first, sizes[:, None] - 1, axis=1)
 
 
-def _joined(parts: tuple[NDArray, ...]) -> NDArray | None:
+def _concatenated(parts: tuple[NDArray, ...]) -> NDArray | None:
     return None if parts[0] is None else np.concatenate(parts)
 
 

@@ -1,4 +1,4 @@
-"""The innermost loops of the search, compiled by numba.
+"""The innermost loops of the search by fresh draws, compiled by numba.
 
 NumPy takes the same steps one array at a time; here a row's sums never leave the registers.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -165,15 +166,11 @@ class Loops:
     tanh: Callable[[NDArray[np.float32]], None]
 
 
-def _compile() -> Loops | None:
-    try:
-        import numba
-    except ImportError:
-        return None
+def _compile() -> Loops:
     # A quotient that may raise keeps a loop from taking several numbers at a time.
     compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")
     return Loops(*map(compiled, (_fired_dots, _fired, _outputs, _matches, _sums, _tanh)))
 
 
-#: None without numba.
-loops = _compile()
+#: None makes the search take the steps of NumPy, for comparison.
+loops: Loops | None = _compile()

@@ -39,12 +39,16 @@ MOST_LEVELS = 4096
 FLOAT32_WHOLE = 1 << 23
 #: Candidates that see a smaller share of the inputs are cheaper to add up one by one.
 FEW_INPUTS = 1 / 32
+#: Likewise where they are added up and packed in one go.
+PACKED_INPUTS = 1 / 4
 
 #: ``H W^T + b`` (rows in the slice, candidates) of some candidates, as a function of the rows. The
 #: array is the caller's until the next call in the same thread, in either memory order.
 Sums = Callable[[slice], NDArray]
 #: Whether each candidate fires on each row, likewise.
 Fires = Callable[[slice], NDArray[np.bool_]]
+#: The same, written to words (candidates, words) of 64 rows each; see :mod:`scm_train.packed`.
+Packs = Callable[[slice, NDArray[np.uint64]], None]
 
 
 class LayerInputs(Protocol):
@@ -63,6 +67,9 @@ class LayerInputs(Protocol):
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         """Prepare ``H W^T >= limits / unit`` of signs and whole limits, of sums that are exact."""
+
+    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
+        """Prepare likewise; None where :meth:`fires` is faster: candidates see many inputs."""
 
     def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
         """Tables of several draws (draws, candidates, inputs) of signs, where those serve.
@@ -116,10 +123,16 @@ class _ChunkCache:
         return on
 
     def _precise(self, weights: NDArray[np.float64], biases: NDArray[np.float64]) -> Sums:
+        seen: slice | NDArray[np.intp] = np.flatnonzero(weights.any(axis=0))
+        # Without a unit, sums round, and must be taken as the machine takes them.
+        if not self.unit or 2 * len(seen) > weights.shape[1]:
+            seen = slice(None)
+        weights = weights[:, seen]
+
         def on(rows: slice) -> NDArray[np.float64]:
             shape = len(weights), rows.stop - rows.start
             out = self._scratch("precise sums", shape, np.float64)
-            np.matmul(weights, self._columns(rows), out=out)
+            np.matmul(weights, self._columns(rows)[seen], out=out)
             out += biases
             return out.T
 
@@ -143,6 +156,23 @@ class _ChunkCache:
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         sums = self.sums(weights, -limits / self.unit, np.float32)
         return lambda rows: sums(rows) >= 0
+
+    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
+        seen = np.count_nonzero(weights, axis=1)
+        if seen.sum() > PACKED_INPUTS * weights.size:
+            return None
+        starts = np.concatenate([[0], np.cumsum(seen)])
+        candidates, which = np.nonzero(weights)
+        signs = weights[candidates, which].astype(np.float32)
+        least = (limits / self.unit).astype(np.float32)
+
+        def on(rows: slice, out: NDArray[np.uint64]) -> None:
+            columns = self._kept.get(np.float32)
+            if columns is None:
+                columns, rows = self._columns_and_ones(rows), slice(0, rows.stop - rows.start)
+            packed.fire_by_columns(columns, rows, starts, which, signs, least, out)
+
+        return on
 
     def _columns(self, rows: slice) -> NDArray[np.float64]:
         if np.float64 in self._kept:
@@ -172,6 +202,9 @@ class DirectInputs:
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         return self._chunks.fires(weights, limits)
 
+    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
+        return self._chunks.packs(weights, limits)
+
     def tables(self, weights: NDArray[np.int8]) -> None:
         return None
 
@@ -193,6 +226,9 @@ class NodeInputs:
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
         return self._chunks.fires(weights, limits)
+
+    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
+        return self._chunks.packs(weights, limits)
 
     def tables(self, weights: NDArray[np.int8]) -> None:
         return None
@@ -222,6 +258,7 @@ class LevelInputs:
             for feature, own in zip(features, levels, strict=True):
                 own[chunk] = feature.levels(codes)
         features = [occurring(f, own) for f, own in zip(features, levels, strict=True)]
+        self._features, self._levels = features, levels
         self._blocks = level_blocks(features, levels, min(JOINT_LEVELS, len(rows) // 4))
 
     def tables(self, weights: NDArray[np.int8]) -> LevelTables | None:
@@ -247,6 +284,23 @@ class LevelInputs:
             return fire(found, self._scratch("fires", found.shape, np.bool_))
 
         return on
+
+    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
+        seen = np.logical_or.reduceat(weights != 0, self._starts, axis=1)
+        if seen.all():
+            return None
+        candidates, which = np.nonzero(seen)
+        starts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+        tables = np.zeros((len(which), max(len(f.bits) for f in self._features)), dtype=np.float32)
+        exact = weights.astype(np.float32)
+        for number, feature in enumerate(self._features):
+            own = np.flatnonzero(which == number)
+            shares = feature.shares(exact[candidates[own]], tables.dtype)
+            tables[own, : len(shares)] = shares.T
+        least = limits.astype(np.float32)
+        return lambda rows, out: packed.fire_by_levels(
+            self._levels, rows, starts, which, tables, least, out
+        )
 
     def _totals(self, weights: NDArray, offsets: NDArray, dtype: np.dtype) -> Sums:
         """``offsets`` and the shares of all features: of signed bits for floats, else of bits."""

@@ -62,12 +62,10 @@ class NodeStore:
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         """The outputs (len(indices), nodes) on chosen rows."""
-        out = np.empty((len(indices), len(self._columns)))
-        for k, column in enumerate(self._columns):
-            if self.packed:
-                out[:, k] = (column[indices >> 3] >> (indices & 7).astype(np.uint8)) & 1
-            else:
-                out[:, k] = column[indices]
+        if not self.packed:
+            return np.stack([column[indices] for column in self._columns], axis=1)
+        bits = np.stack(self._columns)[:, indices >> 3] >> (indices & 7).astype(np.uint8) & 1
+        out = bits.T.astype(np.float64, order="C")
         return 2 * out - 1 if self.activation == "sign" else out
 
     @staticmethod

@@ -15,12 +15,14 @@ from scm_train.search import kernels
 from scm_train.search.candidates import Candidates
 from scm_train.search.layer_inputs import LayerInputs, exact_in_float32
 
-__all__ = ["Batch", "Responses", "logistic", "node_outputs", "responses"]
+__all__ = ["Batch", "Responses", "logistic", "node_outputs", "packed_outputs", "responses"]
 
 Floats = NDArray[np.float64]
 
 #: Rows per chunk where single nodes are evaluated.
 CHUNK_ROWS = 1 << 16
+#: Rows per chunk of packed outputs, whole words.
+PACKED_ROWS = 1 << 13
 #: Bound on the rounding error of a float32 correlation between a candidate and the residual.
 ROUNDING = 4e-6
 #: What a steep activation adds to it, per unit of lambda and of the root of its inputs.
@@ -175,19 +177,32 @@ def _smooth(
     return on
 
 
-def _bits(batch: Batch, scratch: Scratch) -> Callable[[slice], NDArray[np.float32]]:
-    """Whether each row fires, exactly: rounding near the threshold would flip whole rows."""
+def packed_outputs(batch: Batch, rows: int, chunk_map: ChunkMap) -> NDArray[np.uint64]:
+    """Whether candidates fire (T, rows), exactly, as words of 64 rows each."""
     candidates = batch.candidates
-    if candidates.tables is not None:
-        fires = candidates.tables.fires(batch.limits)
-    elif batch.whole:
-        fires = batch.inputs.fires(candidates.weights, batch.limits)
-    else:
-        sums = batch.inputs.sums(candidates.weights, candidates.biases, np.float64)
-        compare = np.greater if batch.activation == "sign" else np.greater_equal
+    words = np.zeros((len(candidates), packed.words_of(rows)), dtype=np.uint64)
+    write = None
+    if batch.whole:
+        write = batch.inputs.packs(candidates.weights, batch.limits)
+    if write is None:
+        fires = _fires(batch)
 
-        def fires(chunk: slice) -> NDArray[np.bool_]:
-            return compare(sums(chunk), 0)
+        def write(chunk: slice, out: NDArray[np.uint64]) -> None:
+            out[:] = packed.pack(fires(chunk).T)
+
+    def on(chunk: slice) -> None:
+        write(
+            chunk,
+            words[:, chunk.start // packed.WORD :][:, : packed.words_of(chunk.stop - chunk.start)],
+        )
+
+    chunk_map(on, rows, PACKED_ROWS)
+    return words
+
+
+def _bits(batch: Batch, scratch: Scratch) -> Callable[[slice], NDArray[np.float32]]:
+    """The bits as numbers."""
+    fires = _fires(batch)
 
     def on(chunk: slice) -> NDArray[np.float32]:
         fired = fires(chunk)
@@ -200,3 +215,15 @@ def _bits(batch: Batch, scratch: Scratch) -> Callable[[slice], NDArray[np.float3
         return out
 
     return on
+
+
+def _fires(batch: Batch) -> Callable[[slice], NDArray[np.bool_]]:
+    """Whether each row fires, exactly: rounding near the threshold would flip whole rows."""
+    candidates = batch.candidates
+    if candidates.tables is not None:
+        return candidates.tables.fires(batch.limits)
+    if batch.whole:
+        return batch.inputs.fires(candidates.weights, batch.limits)
+    sums = batch.inputs.sums(candidates.weights, candidates.biases, np.float64)
+    compare = np.greater if batch.activation == "sign" else np.greater_equal
+    return lambda chunk: compare(sums(chunk), 0)

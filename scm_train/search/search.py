@@ -54,12 +54,16 @@ _Best = tuple[float, int, Floats] | None
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """``lambdas`` and ``r_values`` as they are tried; not ``supervised`` takes any node."""
+    """``lambdas`` and ``r_values`` as they are tried; not ``supervised`` takes any node.
+
+    ``pool`` is for machines of sign and step nodes alone; see :mod:`scm_train.pool`.
+    """
 
     lambdas: tuple[float, ...]
     r_values: tuple[float, ...]
     criterion: str = "paper"
     supervised: bool = True
+    pool: bool = False
 
 
 @dataclass(frozen=True, eq=False)

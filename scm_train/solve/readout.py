@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, lstsq
 
 from scm_train.chunks import ChunkMap
 
@@ -30,6 +31,8 @@ CHUNK = 65536
 #: A node with less than this share of its norm outside the others' span adds nothing but the
 #: rounding of its products with them.
 DEPENDENT = 1e-14
+#: With more nodes than this no singular values are taken, which would be several times slower.
+MANY_NODES = 512
 #: Passes of Gram-Schmidt, at most; two are enough unless rounding is all that is left.
 MOST_PASSES = 3
 
@@ -228,11 +231,23 @@ def ridge_solution(factor: Floats, moments: Floats, ridge: float = 0.0) -> Float
 
     ``R^T R`` and ``R^T C`` may stand for any number of rows.
     """
-    return ridge_path(factor, moments, np.array([ridge]))[0]
+    if factor.shape[1] > MANY_NODES:
+        if not ridge:
+            return lstsq(factor, moments, cond=DEPENDENT, lapack_driver="gelsy")[0]
+        gram = factor.T @ factor
+        gram[np.diag_indices_from(gram)] += ridge
+        return cho_solve(cho_factor(gram), factor.T @ moments)
+    return _path_by_singular_values(factor, moments, np.array([ridge]))[0]
 
 
 def ridge_path(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
     """The solutions (ridges, nodes, outputs) for several ridges, all from one factorisation."""
+    if factor.shape[1] > MANY_NODES:
+        return _path_by_eigenvalues(factor, moments, ridges)
+    return _path_by_singular_values(factor, moments, ridges)
+
+
+def _path_by_singular_values(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
     if not factor.size:
         return np.zeros((len(ridges), factor.shape[1], moments.shape[1]))
     u, s, vt = np.linalg.svd(factor, full_matrices=False)
@@ -240,6 +255,15 @@ def ridge_path(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
     inside = u.T @ moments
     gains = (np.where(kept, s / np.where(kept, s * s + ridge, 1.0), 0.0) for ridge in ridges)
     return np.stack([vt.T @ (gain[:, None] * inside) for gain in gains])
+
+
+def _path_by_eigenvalues(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
+    """Likewise from the normal equations: less precise where there is no ridge."""
+    values, vectors = np.linalg.eigh(factor.T @ factor)
+    kept = values > values[-1] * len(values) * np.finfo(float).eps
+    inside = vectors.T @ (factor.T @ moments)
+    gains = (np.where(kept, 1 / np.where(kept, values + ridge, 1.0), 0.0) for ridge in ridges)
+    return np.stack([vectors @ (gain[:, None] * inside) for gain in gains])
 
 
 def _replay(residual: Floats, targets: Floats, q: _Columns, c: Floats) -> None:

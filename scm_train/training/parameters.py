@@ -119,6 +119,7 @@ NODE_PARAMETERS = (
     "candidates",
     "lambdas",
     "r_values",
+    "search",
     "criterion",
     "tolerance",
     "weights",
@@ -268,7 +269,20 @@ def _search_settings(algorithm: Algorithm, p: dict[str, Any]) -> SearchSettings:
         )
     if p["criterion"] not in ("paper", "exact"):
         raise ParameterError(f"criterion must be 'paper' or 'exact', not {p['criterion']!r}")
-    return SearchSettings(lambdas, r_values, p["criterion"])
+    return SearchSettings(lambdas, r_values, p["criterion"], pool=_by_pool(p))
+
+
+def _by_pool(p: dict[str, Any]) -> bool:
+    """Whether nodes come from a pool; ``"auto"`` is that wherever a pool will do."""
+    search = p["search"]
+    if search not in ("auto", "pool", "fresh"):
+        raise ParameterError(f"search must be 'auto', 'pool' or 'fresh', not {search!r}")
+    reason = "" if _fire(p) else "nodes that are neither sign nor step"
+    if p["criterion"] != "exact":
+        reason = f"criterion {p['criterion']!r}"
+    if search == "pool" and reason:
+        raise ParameterError(f"search must be 'fresh' for {reason}, not 'pool'")
+    return search != "fresh" and not reason
 
 
 def _per_layer(name: str, value: Any, layers: int) -> tuple[Any, ...]:
