@@ -25,6 +25,9 @@ __all__ = ["BitNodes", "BitReadout", "Residual"]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
+#: Less of a node's square norm than this outside of the others' span could be rounding. The search
+#: asks for much more.
+INDEPENDENT = 1e-9
 #: Rows per chunk of a pass over the rows.
 CHUNK = 65536
 #: Nodes for which there is room at first.
@@ -222,8 +225,9 @@ class BitReadout:
         node = BitNodes.of(packed.pack(fires[None]), "sign" if h.min() < 0 else "step", len(h))
         k = self._count
         r = self.projections(node)[0]
-        norm = float(np.sqrt(node.square_norms[0] - r @ r))
-        assert norm > 0
+        square = float(node.square_norms[0])
+        assert square - r @ r > INDEPENDENT * square
+        norm = float(np.sqrt(square - r @ r))
         self._make_room()
         self._factor[:k, k], self._factor[k, k] = r, norm
         self._inverse[:k, k] = _upper_times(self._inverse[:k, :k], r) / -norm
