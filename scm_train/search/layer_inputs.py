@@ -18,6 +18,7 @@ from scm_train.encode.rows import CHUNK, ScaledRows
 from scm_train.search.joint_levels import features_of, level_blocks, level_counts, occurring
 from scm_train.search.level_tables import LevelTables, at_least, matches_needed
 from scm_train.search.node_store import NodeStore
+from scm_train.solve import packed
 
 __all__ = [
     "DirectInputs",
@@ -47,7 +48,7 @@ PACKED_INPUTS = 1 / 4
 Sums = Callable[[slice], NDArray]
 #: Whether each candidate fires on each row, likewise.
 Fires = Callable[[slice], NDArray[np.bool_]]
-#: The same, written to words (candidates, words) of 64 rows each; see :mod:`scm_train.packed`.
+#: The same, written to words (candidates, words) of 64 rows each; see :mod:`scm_train.solve.packed`.
 Packs = Callable[[slice, NDArray[np.uint64]], None]
 
 

@@ -14,6 +14,7 @@ from scm_train.chunks import ChunkMap, Scratch
 from scm_train.search import kernels
 from scm_train.search.candidates import Candidates
 from scm_train.search.layer_inputs import LayerInputs, exact_in_float32
+from scm_train.solve import packed
 
 __all__ = ["Batch", "Responses", "logistic", "node_outputs", "packed_outputs", "responses"]
 

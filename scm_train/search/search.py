@@ -56,7 +56,7 @@ _Best = tuple[float, int, Floats] | None
 class SearchSettings:
     """``lambdas`` and ``r_values`` as they are tried; not ``supervised`` takes any node.
 
-    ``pool`` is for machines of sign and step nodes alone; see :mod:`scm_train.pool`.
+    ``pool`` is for machines of sign and step nodes alone; see :mod:`scm_train.search.pool`.
     """
 
     lambdas: tuple[float, ...]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train import packed
+from scm_train.solve import packed
 from scm_train.chunks import ChunkMap
 
 __all__ = ["BitNodes", "BitReadout", "Residual"]

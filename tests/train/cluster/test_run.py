@@ -24,7 +24,7 @@ from scm_train.mechanisms import Polynomial, Table
 from tests.cluster import cluster
 from tests.train.machines import by_columns, physics
 
-FAST = {"max_nodes": 3, "candidates": 20, "random_state": 3}
+FAST = {"max_nodes": 3, "candidates": 20, "random_state": 3, "search": "fresh"}
 
 
 @pytest.fixture(scope="module")
@@ -285,3 +285,13 @@ def test_data_beyond_one_workers_memory(tmp_path: Path) -> None:
     assert found["bytes"] > 900e6
     assert found["client"] < 100e6
     assert 0 < found["train_rmse"] < 0.2
+
+
+def test_a_pool_is_for_rows_in_memory(client) -> None:
+    x, y = plant(300)
+    rows = da.from_array(x, chunks=(150, -1)), da.from_array(y, chunks=150)
+    auto = SCMRegressor(**FAST | {"search": "auto"}).fit(*rows)
+    assert_same(SCMRegressor(**FAST).fit(x, y), auto)
+    with pytest.raises(ParameterError) as error:
+        SCMRegressor(**FAST | {"search": "pool"}).fit(*rows)
+    assert str(error.value) == "search must be 'fresh' for rows on a cluster, not 'pool'"

@@ -3,16 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scm_train import SCMClassifier, SCMRegressor, packed, paper_settings
-from scm_train.bit_readout import BitReadout
+from scm_train import SCMClassifier, SCMRegressor, paper_settings
+from scm_train.solve import packed
+from scm_train.solve.bit_readout import BitReadout
 from scm_train.chunks import ChunkMap, chunk_map
-from scm_train.draw import CandidateDraw
-from scm_train.encoders import fit_encoder
+from scm_train.search.candidates import CandidateDraw
+from scm_train.encode.encoders import fit_encoder
 from scm_train.errors import ParameterError
 from scm_train.history import History
-from scm_train.inputs import Rows, first_inputs
-from scm_train.pool import PoolSearch
-from scm_train.search import SearchSettings
+from scm_train.encode.rows import ScaledRows
+from scm_train.search.layer_inputs import first_inputs
+from scm_train.search.pool import PoolSearch
+from scm_train.search.search import SearchSettings
 
 SERIAL = ChunkMap(None)
 R_VALUES = (0.9, 0.99, 0.999, 0.9999)
@@ -23,7 +25,7 @@ def problem(encoder: str = "none", rows: int = 700):
     x = rng.random((rows, 4))
     targets = np.stack([np.sin(5 * x[:, 0]) * x[:, 1], np.cos(4 * x[:, 2])], axis=1)
     fitted = fit_encoder(encoder, x, input_bits=10)
-    inputs = first_inputs(Rows(x, np.zeros(4), np.ones(4), fitted))
+    inputs = first_inputs(ScaledRows(x, np.zeros(4), np.ones(4), fitted))
     return inputs, targets - targets.mean(axis=0)
 
 
@@ -113,8 +115,8 @@ def test_numpy_finds_the_same_nodes(
     monkeypatch.setattr(packed, "sums", packed.sums_reference)
     monkeypatch.setattr(packed, "subtract_sums", packed.subtract_sums_reference)
     for kind in ("DirectInputs", "LevelInputs", "NodeInputs"):
-        monkeypatch.setattr(f"scm_train.inputs.{kind}.packs", lambda *_: None)
-    monkeypatch.setattr("scm_train._compiled.loops", None)
+        monkeypatch.setattr(f"scm_train.search.layer_inputs.{kind}.packs", lambda *_: None)
+    monkeypatch.setattr("scm_train.search.kernels.loops", None)
     np.testing.assert_equal(fitted(estimator, **changes), compiled)
 
 
@@ -138,7 +140,7 @@ def test_threads_do_not_change_the_nodes() -> None:
 
 def test_a_large_pool_is_bounded_by_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, targets = problem()
-    monkeypatch.setattr("scm_train.pool.MOST_BYTES", 25 * 88)
+    monkeypatch.setattr("scm_train.search.pool.MOST_BYTES", 25 * 88)
     ours = search()
     ours.find(inputs, "sign", BitReadout(targets, SERIAL), 10)
     assert len(ours._pool._norm) == 25

@@ -3,12 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scm_train import packed
-from scm_train._responses import Batch, packed_outputs
+from scm_train.solve import packed
+from scm_train.search.responses import Batch, packed_outputs
 from scm_train.chunks import ChunkMap
-from scm_train.draw import CandidateDraw
-from scm_train.encoders import fit_encoder
-from scm_train.inputs import Rows, first_inputs
+from scm_train.search.candidates import CandidateDraw
+from scm_train.encode.encoders import fit_encoder
+from scm_train.encode.rows import ScaledRows
+from scm_train.search.layer_inputs import first_inputs
 
 RNG = np.random.default_rng(0)
 
@@ -57,7 +58,7 @@ def test_candidates_fire_where_their_sums_say(
 ) -> None:
     x = RNG.random((9000, 9))
     fitted = fit_encoder(encoder, x, input_bits=10)
-    inputs = first_inputs(Rows(x, np.zeros(9), np.ones(9), fitted))
+    inputs = first_inputs(ScaledRows(x, np.zeros(9), np.ones(9), fitted))
     some = CandidateDraw(inputs_per_node=per_node)(np.random.default_rng(1), inputs, len(x), 30)
     words = packed_outputs(Batch(some, 1.0, inputs, activation), len(x), ChunkMap(None))
     sums = inputs.take(np.arange(len(x))) @ some.weights.T.astype(float) + some.biases
