@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from scm_model import Layer
 from scm_train.activations import HARDWARE_ACTIVATIONS
-from scm_train.solve.bit_readout import BitReadout, Residual
 from scm_train.chunks import ChunkMap
 from scm_train.encode.rows import ScaledRows
 from scm_train.growth.margin import centred_bias, node_gap
@@ -26,6 +25,7 @@ from scm_train.search.layer_inputs import LayerInputs, NodeInputs, first_inputs
 from scm_train.search.node_store import NodeStore
 from scm_train.search.pool import PoolSearch
 from scm_train.search.search import Configuration, Search, node_outputs
+from scm_train.solve.bit_readout import BitReadout, Residual
 from scm_train.solve.further_rows import RestOfRows, stacked
 from scm_train.solve.linear import LinearPart, fit_linear
 from scm_train.solve.readout import Readout, Shadow, ridge_path, ridge_solution

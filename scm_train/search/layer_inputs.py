@@ -48,7 +48,7 @@ PACKED_INPUTS = 1 / 4
 Sums = Callable[[slice], NDArray]
 #: Whether each candidate fires on each row, likewise.
 Fires = Callable[[slice], NDArray[np.bool_]]
-#: The same, written to words (candidates, words) of 64 rows each; see :mod:`scm_train.solve.packed`.
+#: The same, written to words (candidates, words) as in :mod:`scm_train.solve.packed`.
 Packs = Callable[[slice, NDArray[np.uint64]], None]
 
 

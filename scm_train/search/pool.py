@@ -16,15 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.solve import packed
+from scm_train.chunks import ChunkMap, row_chunks
+from scm_train.history import History
+from scm_train.search.candidates import CandidateDraw, Candidates, joined
+from scm_train.search.layer_inputs import LayerInputs
 from scm_train.search.moments import DEPENDENT, SATURATED
 from scm_train.search.responses import Batch, packed_outputs
-from scm_train.solve.bit_readout import BitNodes, BitReadout
-from scm_train.chunks import ChunkMap, row_chunks
-from scm_train.search.candidates import CandidateDraw, Candidates, joined
-from scm_train.history import History
-from scm_train.search.layer_inputs import LayerInputs
 from scm_train.search.search import Configuration, SearchSettings
+from scm_train.solve import packed
+from scm_train.solve.bit_readout import BitNodes, BitReadout
 
 __all__ = ["PoolSearch"]
 

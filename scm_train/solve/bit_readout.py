@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.solve import packed
 from scm_train.chunks import ChunkMap
+from scm_train.solve import packed
 
 __all__ = ["BitNodes", "BitReadout", "Residual"]
 

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from scm_train import SCMClassifier, SCMRegressor, paper_settings
-from scm_train.solve import packed
-from scm_train.solve.bit_readout import BitReadout
 from scm_train.chunks import ChunkMap, chunk_map
-from scm_train.search.candidates import CandidateDraw
 from scm_train.encode.encoders import fit_encoder
+from scm_train.encode.rows import ScaledRows
 from scm_train.errors import ParameterError
 from scm_train.history import History
-from scm_train.encode.rows import ScaledRows
+from scm_train.search.candidates import CandidateDraw
 from scm_train.search.layer_inputs import first_inputs
 from scm_train.search.pool import PoolSearch
 from scm_train.search.search import SearchSettings
+from scm_train.solve import packed
+from scm_train.solve.bit_readout import BitReadout
 
 SERIAL = ChunkMap(None)
 R_VALUES = (0.9, 0.99, 0.999, 0.9999)

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scm_train.chunks import ChunkMap
 from scm_train.solve import packed
 from scm_train.solve.bit_readout import BitNodes, BitReadout, Residual, WholeNumbers
-from scm_train.chunks import ChunkMap
 from scm_train.solve.readout import Readout, Shadow
 
 SERIAL = ChunkMap(None)

@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scm_train.solve import packed
-from scm_train.search.responses import Batch, packed_outputs
 from scm_train.chunks import ChunkMap
-from scm_train.search.candidates import CandidateDraw
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
+from scm_train.search.candidates import CandidateDraw
 from scm_train.search.layer_inputs import first_inputs
+from scm_train.search.responses import Batch, packed_outputs
+from scm_train.solve import packed
 
 RNG = np.random.default_rng(0)
 
