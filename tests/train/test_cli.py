@@ -106,9 +106,10 @@ def test_every_flag_reaches_the_learner(monkeypatch):
     flags = (
         "--algorithm deepscn --layers 2 --max-nodes 4,3 --activation sign,step --candidates 9,8 "
         "--encoder binary:3 --input-bits 8 --weights binary --inputs-per-node 1:0.25,2:0.75 "
-        "--sign-pattern 0.25 --bias-range=-2,2 --criterion paper --lambdas 0.5,1 --r 0.9,0.99 "
-        "--tolerance 0.001 --stop-step 5 --stop-tolerance 0.01 --removal-tolerance 0.02 "
-        "--alpha 0.1 --ridge 0.001 --validation-fraction 0.2 --removal 0.5 --search-rows 50 "
+        "--sign-pattern 0.25 --bias-range=-2,2 --search fresh --criterion paper "
+        "--lambdas 0.5,1 --r 0.9,0.99 --tolerance 0.001 --stop-step 5 --stop-tolerance 0.01 "
+        "--removal-tolerance 0.02 --alpha 0.1 --ridge 0.001 --validation-fraction 0.2 "
+        "--removal 0.5 --search-rows 50 "
         "--seed 7 -q"
     )
     machine = fitted(*flags.split())
@@ -119,6 +120,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "candidates": [9, 8],
         "lambdas": (0.5, 1.0),
         "r_values": (0.9, 0.99),
+        "search": "fresh",
         "criterion": "paper",
         "tolerance": 0.001,
         "weights": "binary",

@@ -70,7 +70,7 @@ def test_fit_says_so_in_one_line(flags, why, capsys):
 
 
 def test_the_remedy_helps(capsys):
-    stopped = fitted("--max-nodes", "30", "--stop-step", "2", "--stop-tolerance", "0.5")
+    stopped = fitted("--max-nodes", "30", "--stop-step", "2", "--stop-tolerance", "0.2")
     assert stopped.nodes[0] < 30
     capsys.readouterr()
     machine = fitted("--max-nodes", "30", "--stop-step", "2", "--stop-tolerance=-1")
@@ -79,7 +79,7 @@ def test_the_remedy_helps(capsys):
 
 
 def test_json_has_it_and_quiet_has_not(capsys):
-    flags = ("--max-nodes", "30", "--stop-step", "2", "--stop-tolerance", "0.5")
+    flags = ("--max-nodes", "30", "--stop-step", "2", "--stop-tolerance", "0.2")
     machine = fitted(*flags, "--json")
     captured = capsys.readouterr()
     (ending,) = json.loads(captured.out)["ended_early"]
