@@ -8,6 +8,7 @@ from typing import Any
 from scm_hw.design import Design
 from scm_hw.emit.formats import HEADER, MODULE
 from scm_hw.emit.interface import IP_SCRIPT, wrapper_name
+from scm_hw.emit.registers import REGISTERS_HEADER
 from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report import plots
@@ -339,6 +340,8 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
     bus = []
     if design.options.interface != "stream":
         bus = [(f"{wrapper}.v", "the bus around the core"), (IP_SCRIPT, "packages it as Vivado IP")]
+    if design.options.interface == "axil":
+        bus.append((REGISTERS_HEADER, "addresses and bits of its registers, for C"))
     return [
         ("scm_core.v", "the core"),
         *board,

@@ -290,7 +290,7 @@ def test_feature_names_come_from_the_data_frame() -> None:
     [
         (SCMRegressor(max_nodes=0), "max_nodes must be a positive whole number, not 0"),
         (SCMRegressor(layers=0), "layers must be a positive whole number, not 0"),
-        (SCNRegressor(layers=2), "layers must be 1 for SCN, not 2; take a deep learner for more"),
+        (SCNRegressor(layers=2), "layers must be 1 for SCN, not 2; use a deep learner for more"),
         (SCMRegressor(candidates=2.5), "candidates must be a positive whole number, not 2.5"),
         (SCMRegressor(layers=2, max_nodes=[5]), r"must be one value or one per layer \(2\)"),
         (SCMRegressor(weights="real"), "weights must be 'binary' for SCM, not 'real'"),
@@ -312,7 +312,7 @@ def test_feature_names_come_from_the_data_frame() -> None:
         ),
         (SCMRegressor(validation_fraction=1), "validation_fraction must be at least 0 and below 1"),
         (SCMRegressor(validation_fraction=0.999), "leave at least 10 of the 60 rows to train on"),
-        (SCMRegressor(validation_fraction=0.85), "not 9 as with 0.85; take less, or pass eval_set"),
+        (SCMRegressor(validation_fraction=0.85), "not 9 as with 0.85; lower it, or pass eval_set"),
     ],
 )
 def test_refuses_parameters_that_break_a_rule(model, message: str) -> None:
