@@ -199,7 +199,9 @@ def _size(parameters: dict[str, Any]) -> Size:
 
 
 def _range(x: NDArray) -> tuple[Floats, Floats]:
-    return x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+    low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+    # A constant input has no range to scale by; any will do, and hardware wants one.
+    return low, np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low))))
 
 
 def _encoder(parameters: dict[str, Any], x: NDArray, low: Floats, high: Floats) -> Encoder:
