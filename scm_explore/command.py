@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from scm_train.cli.parser import add_table_flags
+
 DEFAULT_SECONDS = 600.0
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -19,14 +21,8 @@ def add_command(commands: Any) -> None:
         description="Train and compile many designs for a data set, and keep those that are "
         "Pareto-optimal in held-out error, LUTs and latency.",
     )
+    add_table_flags(parser)
     add = parser.add_argument
-    add("data", nargs="?", help="CSV, TSV, Parquet, .npy or .npz file")
-    add("--dataset", help="name of a built-in data set, instead of a file")
-    add("--target", action="append", help="target columns, separated by commas")
-    add("--features", action="append", help="use only these columns")
-    add("--drop", action="append", default=[], help="ignore these columns")
-    add("--task", choices=("auto", "regression", "classification"), default="auto")
-    add("--test-fraction", type=float, help="fraction of rows held out as test rows (0.25)")
     add(
         "--mechanism",
         help="module:function of the raw inputs, or `dataset` for that of a built-in data set",

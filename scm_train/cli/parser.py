@@ -10,7 +10,7 @@ from scm_model.suggestions import did_you_mean
 from scm_train.algorithms import ALGORITHMS
 from scm_train.errors import ParameterError
 
-__all__ = ["build_parser"]
+__all__ = ["add_table_flags", "build_parser"]
 
 COMMANDS = ("fit", "evaluate", "predict", "info", "plot", "datasets")
 
@@ -75,9 +75,8 @@ def _add_fit(commands: Any) -> None:
         # Only flags that were given overrule the estimators' own defaults.
         argument_default=argparse.SUPPRESS,
     )
-    fit.add_argument("data", nargs="?", default=None, help="CSV, TSV, Parquet, .npy or .npz file")
     fit.add_argument("--out", required=True, help="model file to write (.npz)")
-    _add_data_flags(fit)
+    _add_row_flags(add_table_flags(fit))
     _add_learner_flags(fit)
     _add_mechanism_flags(fit)
     fit.add_argument(
@@ -103,8 +102,11 @@ def _add_fit(commands: Any) -> None:
     )
 
 
-def _add_data_flags(fit: argparse.ArgumentParser) -> None:
-    group = fit.add_argument_group("data")
+def add_table_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Which table to learn from, how it is read and what of it is held out: `fit` has them, and the
+    commands of other packages that train; see :func:`scm_train.cli.training_data.read`."""
+    group = parser.add_argument_group("data")
+    group.add_argument("data", nargs="?", default=None, help="CSV, TSV, Parquet, .npy or .npz file")
     group.add_argument(
         "--dataset", default=None, help="name of a built-in data set, instead of a file"
     )
@@ -125,6 +127,10 @@ def _add_data_flags(fit: argparse.ArgumentParser) -> None:
         default=None,
         help="fraction of rows held out as test rows (0.25, or the split of a built-in data set)",
     )
+    return group
+
+
+def _add_row_flags(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--validation-fraction", type=real, help="fraction of training rows used for validation"
     )
