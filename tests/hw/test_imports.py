@@ -149,7 +149,7 @@ def test_only_explore_uses_both() -> None:
 
 
 SLOW = {
-    "import scm_hw.cli.commands as c; c.build_parser()": ("scm_train", "cocotb", "scipy"),
+    "import scm_hw.cli.commands as c; c.build_parser()": ("sklearn", "numba", "cocotb", "scipy"),
     "from scm_train.__main__ import main; main(['datasets', '--json'])": ("sklearn", "numba"),
 }
 
