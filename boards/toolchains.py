@@ -5,7 +5,7 @@ from __future__ import annotations
 from scm_hw.boards.registry import Board
 from scm_hw.errors import OptionError
 from scm_hw.tools.toolchain import CORE, TOP, Step, Toolchain
-from scm_hw.tools.yosys_scripts import SYNTHESIS
+from scm_hw.tools.yosys_scripts import PREPARE, SYNTHESIS
 
 TOOLCHAINS = ("auto", "xray")
 _ECP5_PACKAGES = {"BG": "CABGA", "MG": "CSFBGA"}
@@ -47,7 +47,8 @@ def toolchain_of(board: Board, choice: str = "auto") -> Toolchain | None:
 
 def _synthesis(command: str, top: str = TOP) -> Step:
     sources = f"read_verilog {CORE}.v; read_verilog {top}.v"
-    return Step("yosys", ("-q", "-p", f"{sources}; {command} -top {TOP}; write_json {TOP}.json"))
+    script = f"{PREPARE}; {sources}; {command} -top {TOP}; write_json {TOP}.json"
+    return Step("yosys", ("-q", "-p", script))
 
 
 def _routed(*arguments: str) -> tuple[str, ...]:

@@ -6,7 +6,11 @@ import importlib.metadata
 import re
 from collections.abc import Mapping
 
-# How Yosys makes the family's cells, multipliers included.
+# Yosys 0.70 hands logic to ABC by a new path (write_xaiger2), which leaves single bits undefined
+# in wires that are constant in part (YosysHQ/yosys issue 6237). This selects the proven path;
+# releases without it ignore the setting.
+PREPARE = "scratchpad -set abc9.xaiger 1"
+# How Yosys makes the family's cells, multipliers included. `PREPARE` goes before each of them.
 SYNTHESIS = {
     "xc7": "synth_xilinx -flatten -abc9 -family xc7",
     # Wide LUTs of ECP5 are four of its LUTs: tables of more inputs are smaller without.
@@ -68,4 +72,4 @@ def _script(verilog: Mapping[str, str], steps: list[str]) -> str:
     sources = [f"read_verilog {name}" for name in sorted(verilog)]
     # Icarus takes very long over wide nets whose bits have drivers of their own.
     ends = ["tee -q -o stat.json stat -json", "splitnets", "write_verilog -noattr netlist.v"]
-    return "; ".join([*sources, *steps, *ends])
+    return "; ".join([PREPARE, *sources, *steps, *ends])
