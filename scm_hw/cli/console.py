@@ -172,6 +172,8 @@ def _cycles(count: int) -> str:
 def _resource_line(report: dict[str, Any]) -> str:
     used, device = report["resources"], report["device"]
     parts = [f"{used['lut']:,} LUT of {device['lut']:,}", f"{used['ff']:,} FF"]
+    if used["lut_sites"] != used["lut"]:
+        parts.insert(1, f"{used['lut_sites']:,} LUT sites")
     parts += [f"{used[kind]:g} {kind.upper()}" for kind in ("carry4", "dsp", "bram") if used[kind]]
     return f"{', '.join(parts)} ({used['source']})"
 

@@ -194,8 +194,18 @@ def _resource_table(used: dict[str, Any], device: dict[str, Any]) -> Html:
         expected = f"{guess[key]:,g}" if guess.get(key) is not None else NOTHING
         share = f"{found / device[key]:.2%}" if found is not None and device[key] else NOTHING
         rows.append((label, measured, expected, f"{device[key]:,g}", share))
+    if "route_throughs" in used:
+        rows.insert(1, _sites_row(used, device))
     columns = ("Resource", "Used", "Estimate", "Device", "Share")
     return table(f"Resources of the core in {device['name']}", columns, rows)
+
+
+def _sites_row(used: dict[str, Any], device: dict[str, Any]) -> tuple[Any, ...]:
+    """What a packer makes of the LUTs: wires into carry chains added, pairs counted once."""
+    sites = used["lut_sites"]
+    words = f"{sites:,} ({used['route_throughs']:,} route-throughs, {used['lut_pairs']:,} pairs)"
+    measured = figure_of("resources.lut_sites", sites, words)
+    return ("LUT sites", measured, NOTHING, f"{device['lut']:,}", f"{sites / device['lut']:.2%}")
 
 
 def checks_section(report: dict[str, Any], rows: CheckRows) -> Section:

@@ -103,15 +103,20 @@ def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
     guess = design.estimate
     estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp, "bram": guess.bram}
     if found is None:
-        return {**estimated, "carry4": None, "source": "estimate"}
+        sites = {"lut_sites": guess.lut_sites}
+        return {**estimated, **sites, "carry4": None, "source": "estimate"}
     return {
         "lut": found.lut,
+        "lut_sites": found.lut_sites,
+        "route_throughs": found.route_throughs,
+        "lut_pairs": found.lut_pairs,
         "ff": found.ff,
         "carry4": found.carry4 if design.board.family == "xc7" else None,
         "dsp": found.dsp,
         "bram": found.bram,
         "lutram": found.lutram,
         "srl": found.srl,
+        "by_cell": dict(found.by_cell),
         "source": f"yosys {_synthesis(design)}",
         "estimate": estimated,
     }

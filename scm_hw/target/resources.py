@@ -13,6 +13,9 @@ from scm_hw.target.devices import Device
 # Left for placement and routing, which do poorly in a full device.
 USABLE_SHARE = 0.8
 
+# Beside the cells of a netlist, by Yosys' names: what `scm_hw.tools.lut_sites` finds in it.
+ROUTE_THROUGHS, LUT_PAIRS = "$route_throughs", "$lut_pairs"
+
 _LUT_SITES_OF_RAM = {
     "RAM16X1D": 2,
     "RAM32X1D": 2,
@@ -41,9 +44,10 @@ _SHIFT_REGISTER = re.compile(r"SRL(16|C32)E")
 class Resources:
     """Cells of a netlist, or an estimate of them.
 
-    `lut` counts LUTs used as logic, inverters included; `lutram` and `srl` count the LUT sites that
-    memories and shift registers take besides. `bram` counts in the device's own blocks, half of a
-    large one as 0.5.
+    `lut` counts LUTs used as logic, inverters included; `route_throughs` those that a packer adds
+    as wires into carry chains, `lut_pairs` how many share a site with another (see
+    `scm_hw.tools.lut_sites`). `lutram` and `srl` count the LUT sites that memories and shift
+    registers take besides. `bram` counts in the device's own blocks, half of a large one as 0.5.
     """
 
     lut: int
@@ -53,16 +57,18 @@ class Resources:
     bram: float = 0.0
     lutram: int = 0
     srl: int = 0
+    route_throughs: int = 0
+    lut_pairs: int = 0
     by_cell: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def lut_sites(self) -> int:
         """All LUTs that the design occupies."""
-        return self.lut + self.lutram + self.srl
+        return self.lut + self.route_throughs - self.lut_pairs + self.lutram + self.srl
 
     @classmethod
     def from_cells(cls, cells: Mapping[str, int]) -> Resources:
-        """From a count of cells by type."""
+        """From a count of cells by type; a name that begins with $ says something of them."""
 
         def count(pattern: re.Pattern[str]) -> int:
             return sum(number for cell, number in cells.items() if pattern.fullmatch(cell))
@@ -77,7 +83,9 @@ class Resources:
             + count(_BLOCK_4K),
             lutram=sum(_LUT_SITES_OF_RAM.get(cell, 0) * number for cell, number in cells.items()),
             srl=count(_SHIFT_REGISTER),
-            by_cell=dict(sorted(cells.items())),
+            route_throughs=cells.get(ROUTE_THROUGHS, 0),
+            lut_pairs=cells.get(LUT_PAIRS, 0),
+            by_cell={cell: n for cell, n in sorted(cells.items()) if not cell.startswith("$")},
         )
 
 

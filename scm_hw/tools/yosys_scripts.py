@@ -71,5 +71,10 @@ def _synth(top: str, family: str) -> str:
 def _script(verilog: Mapping[str, str], steps: list[str]) -> str:
     sources = [f"read_verilog {name}" for name in sorted(verilog)]
     # Icarus takes very long over wide nets whose bits have drivers of their own.
-    ends = ["tee -q -o stat.json stat -json", "splitnets", "write_verilog -noattr netlist.v"]
+    ends = [
+        "tee -q -o stat.json stat -json",
+        "write_json -noscopeinfo -selected netlist.json",
+        "splitnets",
+        "write_verilog -noattr netlist.v",
+    ]
     return "; ".join([PREPARE, *sources, *steps, *ends])
