@@ -9,7 +9,7 @@ CORES  := $(shell nproc 2>/dev/null || echo 2)
 # One more than cores: some tests wait for processes of their own.
 JOBS   ?= $(shell expr $(CORES) + 1)
 
-.PHONY: setup demo test test-all coverage licences lint bench-quick clean icarus chromium
+.PHONY: setup demo test test-all coverage docs licences lint bench-quick clean icarus chromium
 
 setup: icarus $(READY)
 
@@ -60,6 +60,11 @@ test-all: setup chromium lint
 coverage: setup
 	@rm -f .coverage*
 	@$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report=term-missing:skip-covered
+
+# The documentation site, whose tutorials run as it is made; a warning is an error.
+docs: setup
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs/html
+	@echo "open build/docs/html/index.html in a browser"
 
 # The page of the dependencies' licences, after a change of requirements.lock.
 licences: $(READY)

@@ -106,10 +106,10 @@ def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -
     return chosen if clock_mhz is None else chosen.at_clock(clock_mhz)
 
 
-def load_design(path: Path, board: Board, options: Options) -> Design:
+def load_design(path: str | os.PathLike[str], board: Board, options: Options) -> Design:
     """Read and compile a model file."""
     model = read_model(path)
-    return compile_model(model, board, options, model_digest=file_digest(path))
+    return compile_model(model, board, options, model_digest=file_digest(Path(path)))
 
 
 def file_digest(path: Path) -> str:
@@ -129,14 +129,14 @@ def build_name(path: Path, model: Model, name: str | None) -> str:
 
 
 def build(
-    path: Path,
+    path: str | os.PathLike[str],
     board: Board,
     options: Options | None = None,
     build_options: BuildOptions | None = None,
     log: Log = lambda _: None,
 ) -> Build:
     """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
-    how, options = build_options or BuildOptions(), options or Options()
+    path, how, options = Path(path), build_options or BuildOptions(), options or Options()
     tools = _needed_tools(how, board, options)
     for left_out in tools.left_out:
         log(f"leaving out {left_out}")

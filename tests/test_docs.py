@@ -18,7 +18,7 @@ from scm_train.cli.parser import build_parser as train_parser
 from tests.hw.commands import small_model
 from tests.support import REPOSITORY
 
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 NAMES = {"model-file.md", "integer-program.md", "hardware.md", "command-line.md"}
 
 

@@ -210,6 +210,14 @@ def test_a_name_is_no_path(built: Build, name: str, tmp_path: Path) -> None:
         build_name(tmp_path / "m.npz", design.model, name)
 
 
+def test_paths_may_be_strings(tmp_path: Path) -> None:
+    model = str(small_model(tmp_path / "m.npz"))
+    how = BuildOptions(out=tmp_path / "out", simulators=(), synthesis=False)
+    board = boards.get("arty-a7")
+    assert load_design(model, board, Options()).model_digest
+    assert build(model, board, build_options=how).folder == tmp_path / "out"
+
+
 def test_the_default_place_is_below_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
