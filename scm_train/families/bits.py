@@ -18,7 +18,6 @@ __all__ = [
     "SignalRows",
     "SupportSearch",
     "addresses",
-    "cell_sums",
     "find_support",
     "find_support_reference",
 ]
@@ -190,8 +189,3 @@ def addresses(reached, signals, thresholds, out):
             if reached[signals[k], row] > thresholds[k]:
                 cell |= 1 << k
         out[row] = cell
-
-
-def cell_sums(cell: NDArray[np.uint8], values: NDArray[np.int64], cells: int) -> Floats:
-    """The sum of whole numbers over the rows of each cell, exact."""
-    return np.bincount(cell, values, minlength=cells)

@@ -10,22 +10,15 @@ rounded to a few bits. The supervisory inequality decides, as for a node, whethe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.families.bits import (
-    EXACT,
-    SignalRows,
-    SupportSearch,
-    addresses,
-    cell_sums,
-    find_support,
-)
+from scm_train.families.bits import SupportSearch, addresses, find_support
 from scm_train.families.costs import Prices
 from scm_train.families.entries import Entries, round_entries
-from scm_train.families.losses import Loss
+from scm_train.families.rows import Part, Rows, Scale, Sums, scale_of
 from scm_train.families.signals import SignalPool
 
 __all__ = ["Family", "FamilyGrowth", "FamilySettings", "apply"]
@@ -83,34 +76,31 @@ class Family:
 
 
 class FamilyGrowth:
-    """A machine while it grows. ``scores`` (outputs, rows) is what it answers so far."""
+    """A machine while it grows, by sums over ``rows``, which keep what it answers so far."""
 
     def __init__(
         self,
         pool: SignalPool,
-        reached: NDArray[np.uint8],
-        loss: Loss,
-        scores: Floats,
+        rows: Rows,
+        outputs: int,
         settings: FamilySettings,
         prices: Prices,
         rng: np.random.Generator,
     ):
-        self.pool, self.reached, self.loss = pool, reached, loss
-        self.scores = scores
+        self.pool, self.rows, self.outputs = pool, rows, outputs
         self.settings, self.prices = settings, prices
         self.families: list[Family] = []
         self._counts, self._rng = pool.counts, rng
-        self._cell = np.empty(reached.shape[1], dtype=np.uint8)
 
     def grow(self, luts: float, most: int | None) -> Iterator[Family]:
         """Families until the budget is spent, ``most`` have joined, or none can be found."""
         failures = 0
         while self.prices.total < luts and (most is None or len(self.families) < most):
-            family = self._next(len(self.families) % self.loss.outputs)
+            family = self._next(len(self.families) % self.outputs)
             if family is None:
                 # Another draw of rows may do better, but not for ever.
                 failures += 1
-                if failures > 3 * self.loss.outputs:
+                if failures > 3 * self.outputs:
                     return
                 continue
             failures = 0
@@ -118,49 +108,48 @@ class FamilyGrowth:
             yield family
 
     def _next(self, output: int) -> Family | None:
-        slopes, curvatures = self.loss.slopes(self.scores, output)
-        drawn = self._draw_rows()
-        scale = _scale(slopes, curvatures)
-        gradients = np.rint(slopes * scale).astype(np.int64)
-        weights = np.rint(curvatures * scale).astype(np.int64)
-        penalty = self.settings.penalty * float(weights.mean())
-        searched = np.sort(drawn[: self.settings.search_rows])
-        signals, thresholds = self._support(searched, gradients, weights, penalty)
+        rows = self.rows
+        scale = scale_of([rows.extent(output)], len(rows))
+        part = Part(int(self._rng.integers(2**63)), self.settings.row_share)
+        support, penalty = self._support(part, scale)
+        signals, thresholds = support
         if not len(signals):
             return None
-        addresses(self.reached, signals, thresholds, self._cell)
-        cells = 1 << len(signals)
-        own = self._cell[drawn]
-        g, w = cell_sums(own, gradients[drawn], cells), cell_sums(own, weights[drawn], cells)
-        r = self._satisfied(g, w, slopes[drawn] * scale, curvatures[drawn] * scale)
+        sums = rows.sums(part, scale, signals, thresholds)
+        r = self._satisfied(sums, scale)
         if r is None:
             return None
-        wanted = self.settings.shrinkage * g / (w + penalty)
+        g, w = sums.gradients.astype(np.float64), sums.weights.astype(np.float64)
         entries = round_entries(
-            wanted, w, self.settings.widths, self.prices.overhead, self.settings.lowest_place
+            self.settings.shrinkage * g / (w + penalty),
+            w,
+            self.settings.widths,
+            self.prices.overhead,
+            self.settings.lowest_place,
         )
         if entries is None:
             return None
         before = self.prices.total
         self.prices.add(signals, thresholds, entries.bits)
-        self.scores[output] += entries.values[self._cell]
+        rows.add(output, entries.values)
         return Family(signals, thresholds, entries, output, self.prices.total - before, r)
 
-    def _draw_rows(self) -> NDArray[np.int64]:
-        rows = len(self._cell)
-        return self._rng.permutation(rows)[: max(1, round(self.settings.row_share * rows))]
-
     def _support(
-        self, rows: NDArray, gradients: NDArray, weights: NDArray, penalty: float
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Signals and thresholds of the bits of a support."""
+        self, part: Part, scale: Scale
+    ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], float]:
+        """Signals and thresholds of the bits of a support, and the penalty in units of weights."""
         drawn = self._draw_signals()
-        part = SignalRows(self.reached[np.ix_(drawn, rows)], gradients[rows], weights[rows])
+        share = min(part.share, self.settings.search_rows / len(self.rows))
+        searched = self.rows.searched(replace(part, share=share), scale, drawn)
+        none = np.empty(0, dtype=np.int64)
+        if not len(searched.weights):
+            return (none, none), 0.0
+        penalty = self.settings.penalty * float(searched.weights.mean())
         prices = self.settings.threshold_share * self.prices.new[drawn]
         search = SupportSearch(self._counts[drawn], prices, penalty, self.prices.family)
-        support = find_support(part, search, self.settings.bits)
+        support = find_support(searched, search, self.settings.bits)
         signals, thresholds = np.array(support, dtype=np.int64).reshape(-1, 2).T
-        return drawn[signals], thresholds
+        return (drawn[signals], np.ascontiguousarray(thresholds)), penalty
 
     def _draw_signals(self) -> NDArray[np.int64]:
         count = len(self.pool.signals)
@@ -170,17 +159,17 @@ class FamilyGrowth:
         drawn = max(self.settings.signals, int(1.5 * np.sqrt(count)))
         return np.sort(self._rng.choice(count, drawn, replace=False))
 
-    def _satisfied(self, g: Floats, w: Floats, slopes: Floats, curvatures: Floats) -> float | None:
+    def _satisfied(self, sums: Sums, scale: Scale) -> float | None:
         """The smallest ``r`` for which the family satisfies the supervisory inequality.
 
         ``<e, h>^2 / <h, h>`` of the family's best combination is ``sum g^2 / w``, and it must be at
         least ``(1 - r) |e|^2``, where ``e`` is the residual (weighted, for other losses than the
         squared one).
         """
+        g, w = sums.gradients.astype(np.float64), sums.weights.astype(np.float64)
         seen = w > 0
-        taken = float(np.sum(g[seen] ** 2 / w[seen]))
-        counts = curvatures > 0
-        residual = float(np.sum(slopes[counts] ** 2 / curvatures[counts]))
+        taken = float(np.sum(g[seen] ** 2 / w[seen])) / scale.slope
+        residual = sums.energy / scale.energy
         for r in self.settings.r_values:
             if taken >= (1 - r) * residual:
                 return r
@@ -193,9 +182,3 @@ def apply(families: list[Family], reached: NDArray[np.uint8], scores: Floats) ->
     for family in families:
         addresses(reached, family.signals, family.thresholds, cell)
         scores[family.output] += family.entries.values[cell]
-
-
-def _scale(slopes: Floats, curvatures: Floats) -> float:
-    """A power of two that makes whole numbers of slopes whose sums are exact."""
-    largest = max(float(np.abs(slopes).max()), float(curvatures.max()), 1e-300)
-    return float(2.0 ** np.floor(np.log2(EXACT / (2 * len(slopes) * largest))))

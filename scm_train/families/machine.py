@@ -11,6 +11,7 @@ from scm_train.families import costs
 from scm_train.families.growth import Family, FamilyGrowth, FamilySettings, apply
 from scm_train.families.linear import fit_few_inputs
 from scm_train.families.losses import Logistic, Loss, Softmax, Squared
+from scm_train.families.rows import FamilyRows
 from scm_train.families.signals import MOST_THRESHOLDS, SignalPool, make_pool, random_pairs
 
 __all__ = ["FittedFamilies", "Problem", "Size", "fit_families"]
@@ -19,7 +20,8 @@ Floats = NDArray[np.float64]
 
 #: Thresholds of all signals together, where there are many signals.
 MOST_BITS = 16_000
-#: Rows that say where thresholds go, and rows that linear part and size are chosen on.
+#: Rows that thresholds and linear part are made of, and rows that their use and the size are
+#: chosen on.
 POOL_ROWS = 200_000
 SELECTION_ROWS = 200_000
 #: With more rows than this one split is enough to choose by.
@@ -70,7 +72,7 @@ class Problem:
             return Logistic(self.targets == 1, self.weights)
         return Softmax(self.targets, self.classes, self.weights)
 
-    def part(self, rows: NDArray) -> Problem:
+    def part(self, rows: NDArray | slice) -> Problem:
         return Problem(
             self.codes[rows], self.targets[rows], self.weights[rows], self.classes, self.input_bits
         )
@@ -229,18 +231,19 @@ def _grow(
 ) -> tuple[FamilyGrowth, Floats, Floats]:
     """A growth at its start: pool, linear part or priors, and what those cost."""
     rng = np.random.default_rng([seed, 0])
-    stride = -(-len(problem) // POOL_ROWS)
+    sample = problem.part(slice(None, None, -(-len(problem) // POOL_ROWS)))
     features = problem.codes.shape[1]
     pairs = random_pairs(features, settings.pairs * features, rng)
     most = int(np.clip(MOST_BITS // (features + len(pairs)), 4, MOST_THRESHOLDS))
-    pool = make_pool(problem.codes[::stride], pairs, most)
-    weights, intercept = _start(problem, inputs)
+    pool = make_pool(sample.codes, pairs, most)
+    weights, intercept = _start(sample, inputs)
     fixed = costs.HANDSHAKE_LUTS + costs.OUTPUT_LUTS * (problem.outputs - 1)
     fixed += costs.LINEAR_LUTS * np.count_nonzero(weights)
     prices = costs.Prices(pool, problem.input_bits, fixed)
     scores = np.ascontiguousarray((problem.x @ weights + intercept).T)
     reached = pool.reached(problem.codes)
-    growth = FamilyGrowth(pool, reached, problem.loss(), scores, settings, prices, rng)
+    rows = FamilyRows(reached, problem.loss(), scores)
+    growth = FamilyGrowth(pool, rows, problem.outputs, settings, prices, rng)
     return growth, weights, intercept
 
 

@@ -49,13 +49,22 @@ class SignalPool:
         """How many thresholds each signal has reached, (signals, rows)."""
         out = np.empty((len(self.signals), len(codes)), dtype=np.uint8)
         for row, signal, thresholds in zip(out, self.signals, self.thresholds, strict=True):
-            row[:] = np.searchsorted(thresholds, signal.values(codes), side="right")
+            row[:] = _reached(signal.values(codes), thresholds)
         return out
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """The number of thresholds of each signal."""
         return np.array([len(t) for t in self.thresholds], dtype=np.int64)
+
+
+def _reached(values: NDArray[np.int32], thresholds: NDArray[np.int64]) -> NDArray[np.integer]:
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    if high - low >= len(values):
+        return np.searchsorted(thresholds, values, side="right")
+    # Of many rows it is looked up, for each value that they can have.
+    table = np.searchsorted(thresholds, np.arange(low, high + 1), side="right").astype(np.uint8)
+    return table[values - low]
 
 
 def make_pool(codes: Codes, pairs: Sequence[Signal], most: int = MOST_THRESHOLDS) -> SignalPool:

@@ -51,3 +51,16 @@ def test_pairs_are_different_and_as_many_as_there_are():
 def test_signal_of_two_features():
     codes = np.array([[1, 10], [4, 2]])
     assert Signal((0, 1), (1, -1)).values(codes).tolist() == [-9, 2]
+
+
+def test_thresholds_reached_by_many_rows_and_by_few():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 500, (3000, 2))
+    pool = make_pool(codes, [Signal((0, 1), (1, -1))], most=9)
+    assert pool.reached(codes).max() == 9
+    for few in (codes, codes[:40]):
+        values = np.stack([signal.values(few) for signal in pool.signals])
+        wanted = [
+            (own[:, None] >= t).sum(axis=1) for own, t in zip(values, pool.thresholds, strict=True)
+        ]
+        np.testing.assert_array_equal(pool.reached(few), wanted)
