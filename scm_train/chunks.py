@@ -35,7 +35,8 @@ class ChunkMap:
         self.pool = pool
 
     def __call__(self, function: Callable[[slice], Result], rows: int, size: int) -> list[Result]:
-        chunks = row_chunks(rows, size)
+        # Of no rows, sums of the right shape are wanted all the same.
+        chunks = row_chunks(rows, size) or [slice(0, 0)]
         if self.pool is None or len(chunks) < 4:
             return [function(chunk) for chunk in chunks]
         return list(self.pool.map(function, chunks))

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from scm_train.cluster.shards import HELD, REST, TRAINING, Floats, Frame, Shard
 from scm_train.errors import DataError, ParameterError
-from scm_train.growth.settings import Settings
-from scm_train.solve.linear import LinearPart, solve_linear
 from scm_train.training.run import _split
 
 __all__ = ["Cluster", "Division"]
 
 #: What changes a shard; the rest only asks it.
-CHANGES = ("begin", "open_layer", "propose", "subtract", "scale", "commit", "rewind")
+CHANGES = (
+    *("begin", "open_layer", "close_layer", "append", "pop", "keep"),
+    *("propose", "subtract", "scale", "commit", "rewind"),
+)
 #: Seconds between looks at whether a worker that does not answer is still there.
 PATIENCE = 0.5
 #: Seconds to wait for a worker where there is none left.
@@ -96,14 +97,6 @@ class Cluster:
         """The answers of all shards added up, each part in the order of the rows."""
         parts = zip(*self.ask(method, *arguments), strict=True)
         return [np.sum(part, axis=0) for part in parts]
-
-    def linear(self, settings: Settings) -> LinearPart:
-        if not settings.linear:
-            return LinearPart(np.zeros((self.features, self.outputs)), np.zeros(self.outputs))
-        count = self.rows + self.rest
-        x_mean, t_mean = (total / count for total in self.sums("totals"))
-        gram, cross = self.sums("centred_moments", x_mean, t_mean)
-        return solve_linear(gram, cross, settings.alpha, count, x_mean, t_mean)
 
     def take(self, indices: NDArray[np.integer]) -> Floats:
         """Inputs of the current layer on chosen training rows."""

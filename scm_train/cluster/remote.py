@@ -1,9 +1,12 @@
-"""The engine's growth, readout and search, with the rows on a cluster."""
+"""The rows that a machine grows on, where they are on the workers of a cluster.
+
+Growth, search and readout are those of training in memory. What they ask of the rows is asked of
+all shards here, and the answers are added up.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +15,87 @@ from scm_model import Layer
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.cluster.coordinator import Cluster
 from scm_train.cluster.shards import Floats, Node
-from scm_train.growth.engine import _Growth
-from scm_train.growth.margin import centred_bias, joined
-from scm_train.growth.settings import Settings
-from scm_train.history import History
-from scm_train.search.draw_ahead import Draws
-from scm_train.search.moments import Moments, best
-from scm_train.search.search import Configuration, SearchSettings
-from scm_train.solve.further_rows import upper
+from scm_train.growth.margin import Gap, joined
+from scm_train.search.candidates import Candidates
+from scm_train.search.moments import Moments
+from scm_train.search.responses import Batch
+from scm_train.search.search import Configuration
+from scm_train.solve.further_rows import stacked
 from scm_train.solve.linear import LinearPart
-from scm_train.solve.readout import DEPENDENT, MOST_PASSES, Readout, _rmse
+from scm_train.solve.readout import OrthogonalReadout
 
-__all__ = ["RemoteGrowth", "RemoteRest", "RemoteSearch"]
+__all__ = ["RemoteRows", "RemoteScoring"]
+
+
+class RemoteRows:
+    """The rows of all shards, as :class:`scm_train.growth.rows.LocalRows` has them here.
+
+    The shards have the outputs of nodes; a node, or its number, stands for them.
+    """
+
+    def __init__(self, cluster: Cluster):
+        self.cluster = cluster
+        self.rows, self.validation_rows = cluster.rows, cluster.held
+        self.further_rows = cluster.rest
+        self.features, self.outputs = cluster.features, cluster.outputs
+        self.inputs = _Inputs(cluster, cluster.groups, cluster.unit)
+        #: Nodes and activation of each layer.
+        self._nodes: list[int] = []
+        self._activations: list[str] = []
+
+    def linear_sums(self) -> _Sums:
+        return _Sums(self.cluster)
+
+    def begin(self, linear: LinearPart, pool: bool) -> OrthogonalReadout:
+        assert not pool
+        energies = self.cluster.sums("begin", linear)
+        return OrthogonalReadout(_Basis(self.cluster, energies), self.validation_rows)
+
+    def open_layer(self, activation: str) -> None:
+        self.cluster.ask("open_layer", activation)
+        if self._nodes:
+            unit = int(self._activations[-1] in HARDWARE_ACTIVATIONS)
+            self.inputs = _Inputs(self.cluster, np.arange(self._nodes[-1]), unit)
+        self._nodes.append(0)
+        self._activations.append(activation)
+
+    def close_layer(self) -> None:
+        self.cluster.ask("close_layer")
+        self._nodes.pop()
+        self._activations.pop()
+
+    def gap(self, node: Candidates, activation: str) -> Gap:
+        return joined(self.cluster.ask("gap", Node(node, 1.0, activation)))
+
+    def outputs_of(self, found: Configuration, activation: str) -> tuple[Node, None]:
+        return Node(found.node, found.lambda_, activation), None
+
+    def append(self, h: Node, validation_h: None) -> None:
+        self.cluster.ask("append")
+        self._nodes[-1] += 1
+
+    def pop(self, count: int) -> None:
+        self.cluster.ask("pop", count)
+        self._nodes[-1] -= count
+
+    def keep(self, which: Sequence[int]) -> None:
+        self.cluster.ask("keep", which)
+        self._nodes[-1] = len(which)
+
+    def outputs_kept(self, k: int) -> tuple[int, None]:
+        return k, None
+
+    def validation_system(self) -> tuple[Floats, Floats]:
+        factors, moments = zip(*self.cluster.ask("validation_system"), strict=True)
+        return np.concatenate(factors), np.concatenate(moments)
+
+    def further_system(
+        self, layers: tuple[Layer, ...], linear: LinearPart
+    ) -> tuple[Floats, Floats]:
+        return stacked(*self.cluster.ask("further_system", layers, linear))
+
+    def square_errors(self, side: int, readouts: Floats) -> Floats:
+        return np.sum(self.cluster.ask("square_errors", side, readouts), axis=0)
 
 
 class _Inputs:
@@ -39,204 +111,81 @@ class _Inputs:
         return self.cluster.take(indices)
 
 
-@dataclass
-class _Store:
-    """Stands for the nodes of a layer, whose outputs are with the shards."""
+class _Sums:
+    """Sums over the rows that the linear part is fitted on."""
 
-    activation: str
-    nodes: int = 0
+    def __init__(self, cluster: Cluster):
+        self.cluster, self.count = cluster, cluster.rows + cluster.rest
 
-    def append(self, h: object) -> None:
-        self.nodes += 1
+    def totals(self) -> tuple[Floats, Floats]:
+        x_total, t_total = self.cluster.sums("totals")
+        return x_total, t_total
 
-    def pop(self) -> None:
-        self.nodes -= 1
-
-
-@dataclass(eq=False)
-class _RemoteSide:
-    """The training or the validation rows of all shards."""
-
-    cluster: Cluster
-    number: int
-    count: int
-    inputs: _Inputs
-    stores: list[_Store] = field(default_factory=list)
-    targets: Floats = field(default_factory=lambda: np.empty(0))
-
-    def open_layer(self, activation: str) -> None:
-        if self.number == 0:
-            self.cluster.ask("open_layer", activation)
-            if self.stores:
-                nodes, before = self.stores[-1].nodes, self.stores[-1].activation
-                hard = before in HARDWARE_ACTIVATIONS
-                self.inputs = _Inputs(self.cluster, np.arange(nodes), int(hard))
-        self.stores.append(_Store(activation))
-
-    def hidden(self, _rows: slice) -> Floats:
-        """What stands for the outputs of all nodes in least squares; `targets` go with it."""
-        factors, moments = zip(*self.cluster.ask("validation_system"), strict=True)
-        self.targets = np.concatenate(moments)
-        return np.concatenate(factors)
+    def centred_moments(self, x_mean: Floats, t_mean: Floats) -> tuple[Floats, Floats]:
+        gram, cross = self.cluster.sums("centred_moments", x_mean, t_mean)
+        return gram, cross
 
 
-class _RemoteShadow:
-    """The validation error."""
+class _Basis:
+    """The basis on all shards, as :class:`scm_train.solve.basis.LocalBasis` is on its rows.
 
-    def __init__(self, rows: int):
-        self.rows = rows
-        self.rmse = float("nan")
-
-
-class _RemoteReadout(Readout):
-    """The readout of the nodes, by Gram-Schmidt on all shards."""
+    A step and the projection that follows it are asked for in one go.
+    """
 
     def __init__(self, cluster: Cluster, energies: list[Floats]):
         self.cluster = cluster
-        self.shadow = _RemoteShadow(cluster.held) if cluster.held else None
-        # Only its shape is asked for.
-        self.targets = np.empty((0, cluster.outputs))
-        self._r, self._norms, self._c = [], [], []
-        self._renew(energies)
+        self.rows, self.outputs = cluster.rows, cluster.outputs
+        self._energies = energies
+        self._projection = np.empty(0)
 
-    def __len__(self) -> int:
-        return len(self._norms)
+    def energies(self) -> list[Floats]:
+        return self._energies
 
-    @property
-    def rmse(self) -> float:
-        return _rmse(self.energy, self.cluster.rows)
+    def propose(self, h: Node | int, shadow_h: None = None) -> float:
+        self._projection, square = self.cluster.sums("propose", h)
+        return float(square)
 
-    def _renew(self, energies: list[Floats]) -> None:
-        self.energy = energies[0]
-        if self.shadow is not None:
-            self.shadow.rmse = _rmse(energies[1], self.shadow.rows)
+    def project(self) -> Floats:
+        return self._projection
 
-    def add(self, h: Any, shadow_h: object = None) -> None:
-        """Add a node, which every shard evaluates for itself."""
-        step, square = self.cluster.sums("propose", h)
-        r = np.zeros(len(self))
-        size = after = float(np.sqrt(square))
-        for _ in range(MOST_PASSES):
-            r += step
-            step, square = self.cluster.sums("subtract", step)
-            before, after = after, float(np.sqrt(square))
-            if after > 0.1 * before:
-                break
-        norm = after if after > DEPENDENT * size else 0.0
-        c = np.sum(self.cluster.ask("scale", norm), axis=0)
-        self._renew(self.cluster.sums("commit", r, norm, c))
-        self._r.append(r)
-        self._norms.append(norm)
-        self._c.append(c)
+    def subtract(self, step: Floats) -> float:
+        self._projection, square = self.cluster.sums("subtract", step)
+        return float(square)
 
-    def rewind(self, count: int) -> None:
-        removed = len(self) - count
-        del self._r[count:], self._norms[count:], self._c[count:]
-        c = np.array(self._c).reshape(count, self.cluster.outputs)
-        self._renew(self.cluster.sums("rewind", removed, c))
+    def scale(self, norm: float) -> Floats:
+        return np.sum(self.cluster.ask("scale", norm), axis=0)
+
+    def commit(self, r: Floats, norm: float, c: Floats) -> None:
+        self._energies = self.cluster.sums("commit", r, norm, c)
+
+    def rewind(self, count: int, c: Floats) -> None:
+        self._energies = self.cluster.sums("rewind", count, c)
 
 
-class RemoteSearch:
-    """The configuration search, in float64 throughout: the choice of the one in memory."""
-
-    def __init__(self, settings: SearchSettings, draws: Draws, history: History):
-        self.settings, self.draws, self.history = settings, draws, history
-
-    def find(
-        self, inputs: _Inputs, activation: str, readout: _RemoteReadout, count: int
-    ) -> Configuration | None:
-        rows = inputs.cluster.rows
-        if not self.settings.supervised:
-            with self.history.phase("candidate_search"):
-                node = self.draws(inputs, rows, 1)
-            return _found(node, 1.0, float("nan"), activation)
-        for lambda_ in self.settings.lambdas:
-            for r in self.settings.r_values:
-                with self.history.phase("candidate_search"):
-                    drawn = self.draws(inputs, rows, count)
-                    node = Node(drawn.weights, drawn.biases, lambda_, activation)
-                    moments = self._moments(inputs.cluster, node)
-                with self.history.phase("inequality"):
-                    k = best(moments.inequality(readout.energy, r), readout.energy)
-                if k is not None:
-                    return _found(drawn.pick(k), lambda_, r, activation)
-        return None
-
-    def _moments(self, cluster: Cluster, node: Node) -> Moments:
-        exact = self.settings.criterion == "exact"
-        inner, norm, inside = cluster.sums("moments", node, exact)
-        outside = norm - np.einsum("kt,kt->t", inside, inside) if exact else norm
-        return Moments(inner, norm, outside)
-
-
-def _found(node: Any, lambda_: float, r: float, activation: str) -> Configuration:
-    """A configuration whose outputs are still to be found, by each shard for its rows."""
-    return Configuration(node, lambda_, r, _travelling(node, lambda_, activation))
-
-
-def _travelling(node: Any, lambda_: float, activation: str) -> Any:
-    """A node in the place of its outputs."""
-    return Node(node.weights, node.biases, lambda_, activation)
-
-
-class RemoteRest:
-    """The rows that only the readout sees, of all shards."""
+class RemoteScoring:
+    """Candidates are measured by all shards, in float64 throughout."""
 
     def __init__(self, cluster: Cluster):
         self.cluster = cluster
 
-    def __len__(self) -> int:
-        return self.cluster.rest
-
-    def system(self, layers: tuple[Layer, ...], *_: object) -> tuple[Floats, Floats]:
-        """As :meth:`scm_train.solve.further_rows.RestOfRows.system`, of all shards."""
-        nodes = sum(layer.nodes for layer in layers)
-        found = self.cluster.ask("rest_system", layers)
-        factor = upper(np.concatenate([np.concatenate(pair, axis=1) for pair in found]), nodes)
-        return factor[:, :nodes], factor[:, nodes:]
+    def against(self, readout: OrthogonalReadout, exact: bool) -> _Aim:
+        return _Aim(self.cluster, readout.energy, exact)
 
 
-class RemoteGrowth(_Growth):
-    """A machine that grows on a cluster, by the rules of one that grows here."""
+class _Aim:
+    """The residual, which is with the shards."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        linear: LinearPart,
-        settings: Settings,
-        search: Any,
-        history: History,
-        report: Any,
-    ):
-        self.settings, self.search, self.history = settings, search, history
-        self._map, self._report, self.cluster = None, report, cluster
-        inputs = _Inputs(cluster, cluster.groups, cluster.unit)
-        energies = cluster.sums("begin", linear.weights, linear.intercept)
-        self.side = _RemoteSide(cluster, 0, cluster.rows, inputs)
-        self.validation = _RemoteSide(cluster, 1, cluster.held, inputs) if cluster.held else None
-        self.readout = _RemoteReadout(cluster, energies)
-        self._nodes = []
+    def __init__(self, cluster: Cluster, energy: Floats, exact: bool):
+        self.cluster, self.energy, self.exact = cluster, energy, exact
+        self.rows = cluster.rows
 
-    def _centred(self, found: Configuration, activation: str) -> Configuration:
-        travels: Any = found.h
-        gap = joined(self.cluster.ask("gap", travels))
-        biases = np.array([centred_bias(float(travels.biases[0]), gap, activation)])
-        node = replace(found.node, biases=biases)
-        return replace(found, node=node, h=replace(travels, biases=biases))
+    def moments(self, batch: Batch) -> Moments:
+        node = Node(batch.candidates, batch.lambda_, batch.activation)
+        inner, norm, inside = self.cluster.sums("moments", node, self.exact)
+        return Moments.of_products(inner, norm, inside, self.exact)
 
-    def _validation_outputs(self, *_: object) -> None:
-        """The shards see to those."""
-        if self.validation is not None:
-            self.validation.stores[-1].append(None)
+    def outputs(self, batch: Batch, which: NDArray[np.intp]) -> None:
+        return None
 
-    def _keep(self, kept: list[int]) -> None:
-        """Likewise; the shards forget the layer, and evaluate its nodes anew."""
-        self.readout.rewind(len(self.readout) - self.side.stores[-1].nodes)
-        for side in self._sides():
-            side.stores[-1].nodes = len(kept)
-        for node, lambda_ in self._nodes[-1]:
-            self.readout.add(_travelling(node, lambda_, self.side.stores[-1].activation))
-
-    def _rmse(self, side: Any, readouts: Floats) -> Floats:
-        total = np.sum(self.cluster.ask("square_errors", side.number, readouts), axis=0)
-        return np.sqrt(total / (side.count * self.cluster.outputs))
+    def precise(self, h: Floats) -> Moments:
+        raise AssertionError("sums in float64 are as precise as any")

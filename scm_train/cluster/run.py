@@ -17,16 +17,15 @@ from scm_model.mechanism import call_mechanism
 from scm_model.scaling import to_unit
 from scm_train.algorithms import Algorithm
 from scm_train.cluster.coordinator import Cluster, Division
-from scm_train.cluster.remote import RemoteGrowth, RemoteRest, RemoteSearch
+from scm_train.cluster.remote import RemoteRows, RemoteScoring
 from scm_train.cluster.shards import Floats, Frame
 from scm_train.encode.encoders import fit_encoder, parse_encoder
 from scm_train.errors import DataError, ParameterError
-from scm_train.growth.engine import Fitted, grow
-from scm_train.growth.settings import Settings
+from scm_train.growth.engine import fit
 from scm_train.history import History
 from scm_train.mechanisms.specification import CHECKED_ROWS, External, Nothing, as_mechanism
 from scm_train.progress import progress_bar
-from scm_train.search.draw_ahead import Draws
+from scm_train.search.search import Search
 from scm_train.training.parameters import check_draws, draw_of, input_bits_of, settings_of
 from scm_train.training.run import ENCODER_ROWS, TrainingTask, _check_span, _info, _machine
 
@@ -73,9 +72,10 @@ def train_distributed(
     division = Division(fraction, parameters["search_rows"])
     cluster = Cluster(client, x, y, eval_set, frame, division, rng)
     history = History()
-    search = RemoteSearch(settings.search, Draws(draw_of(algorithm, parameters), rng), history)
+    draw, scoring = draw_of(algorithm, parameters), RemoteScoring(cluster)
+    search = Search(settings.search, draw, rng, scoring, history)
     with progress_bar(parameters["verbose"], settings.most_nodes) as report:
-        fitted = _train(cluster, settings, search, history, report)
+        fitted = fit(RemoteRows(cluster), settings, search, history, report)
     info = _info(parameters, seed, fitted, history)
     task, span = _task(y, frame, feature_names), (frame.low, frame.high)
     machine = _machine(algorithm, task, fitted, frame.encoder, frame.mechanism, span, info, history)
@@ -229,14 +229,3 @@ def _task(y: Any, frame: Frame, feature_names: tuple[str, ...]) -> TrainingTask:
         names = tuple(map(str, classes))
     x, t = np.stack([frame.low, frame.high]), np.stack([frame.target_min, frame.target_max])
     return TrainingTask(x, t, frame.target_min, frame.target_max, feature_names, names, classes)
-
-
-def _train(
-    cluster: Cluster, settings: Settings, search: RemoteSearch, history: History, report: Any
-) -> Fitted:
-    """As :func:`scm_train.growth.engine.train`."""
-    with history.phase("lasso"):
-        linear = cluster.linear(settings)
-        history.selected_inputs = linear.selected
-    growth = RemoteGrowth(cluster, linear, settings, search, history, report)
-    return grow(growth, linear, RemoteRest(cluster) if cluster.rest else None)

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from scm_train.activations import HARDWARE_ACTIVATIONS
 from scm_train.chunks import Scratch, row_chunks
-from scm_train.encode.rows import CHUNK, ScaledRows
+from scm_train.encode.rows import CHUNK, Rows
 from scm_train.search.joint_levels import features_of, level_blocks, level_counts, occurring
 from scm_train.search.level_tables import LevelTables, at_least, matches_needed
 from scm_train.search.node_store import NodeStore
@@ -190,10 +190,10 @@ class _ChunkCache:
 class DirectInputs:
     """``H_0`` as a matrix."""
 
-    def __init__(self, rows: ScaledRows):
+    def __init__(self, rows: Rows):
         self.rows = rows
         coded = rows.encoder is not None and rows.encoder.coded
-        self.groups = rows.encoder.groups if coded else np.arange(rows.x.shape[1])
+        self.groups = rows.encoder.groups if coded else np.arange(rows.features)
         self.unit = 0 if rows.encoder is None else rows.encoder.unit
         self._chunks = _ChunkCache(rows.encoded, len(rows), len(self.groups), self.unit)
 
@@ -247,7 +247,7 @@ class LevelInputs:
 
     unit = 1
 
-    def __init__(self, rows: ScaledRows):
+    def __init__(self, rows: Rows):
         assert rows.encoder is not None
         self.groups = rows.encoder.groups
         self._scratch, self._tables = Scratch(), Scratch()
@@ -344,7 +344,7 @@ class LevelInputs:
         return h.astype(np.float64)
 
 
-def first_inputs(rows: ScaledRows) -> LayerInputs:
+def first_inputs(rows: Rows) -> LayerInputs:
     """The inputs of the first layer in the form that suits the encoder."""
     encoder = rows.encoder
     if encoder is None or not encoder.coded or max(level_counts(encoder)) > MOST_LEVELS:

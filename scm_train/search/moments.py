@@ -9,11 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.chunks import row_chunks
-from scm_train.search.responses import CHUNK_ROWS
-from scm_train.solve.readout import Readout
-
-__all__ = ["TIE", "Aim", "Moments", "best"]
+__all__ = ["TIE", "Moments", "best", "products"]
 
 Floats = NDArray[np.float64]
 
@@ -25,52 +21,16 @@ DEPENDENT = 1e-6
 TIE = 1e-13
 
 
-class Aim:
-    """What candidates are measured against: the residual and, to be exact, the nodes before."""
+def products(
+    h: Floats, residual: Floats, projection: Callable[[Floats], Floats] | None
+) -> tuple[Floats, Floats, Floats]:
+    """Of outputs ``h`` (T, rows): ``<E_q, h>`` (outputs, T), ``<h, h>`` (T,), ``Q^T h`` (nodes, T).
 
-    def __init__(self, readout: Readout, exact: bool):
-        self.readout = readout
-        self.exact = exact
-        self.energy = readout.energy
-        self.rows, self.outputs = readout.residual.shape
-        self._basis = readout.rounded_basis() if exact else None
-
-    @cached_property
-    def _fixed(self) -> NDArray[np.float32]:
-        fixed = np.ones((1 + self.outputs, self.rows), dtype=np.float32)
-        fixed[1:] = self.readout.residual.T
-        return fixed
-
-    @cached_property
-    def sums(self) -> Floats:
-        """The sums of all probes but the ones."""
-        chunks = row_chunks(self.rows, CHUNK_ROWS)
-        parts = [[b.sum(axis=1) for b in self.probes(c, ones=False)] for c in chunks]
-        return np.sum([np.concatenate(part) for part in parts], axis=0, dtype=float)
-
-    def probes(self, chunk: slice, ones: bool = True) -> list[NDArray[np.float32]]:
-        """Ones, the residual and, to be exact, the nodes' basis, in blocks (probes, rows)."""
-        fixed = self._fixed[0 if ones else 1 :, chunk]
-        return [fixed] if self._basis is None else [fixed, *self._basis(chunk)]
-
-    def precise_probes(self, ones: bool) -> Floats:
-        """The residual (outputs, rows) in float64, below ones if asked for."""
-        residual = self.readout.residual.T
-        return np.concatenate([np.ones((1, self.rows)), residual]) if ones else residual
-
-    def moments_of(self, dots: Floats, norm: Floats, rounding: Floats) -> Moments:
-        """The moments of candidates by their products with all probes but the ones."""
-        inner, inside = dots[: self.outputs], dots[self.outputs :]
-        outside = norm - np.einsum("it,it->t", inside, inside) if self.exact else norm
-        return Moments(inner, norm, outside, rounding)
-
-    def moments(self, h: Floats) -> Moments:
-        """The moments of a few candidates by their outputs (T, rows), in float64."""
-        norm = outside = np.einsum("ti,ti->t", h, h)
-        if self.exact:
-            inside = self.readout.projection(h.T)
-            outside = norm - np.einsum("kt,kt->t", inside, inside)
-        return Moments((h @ self.readout.residual).T, norm, outside)
+    Without ``projection`` there are no nodes to project on.
+    """
+    norm = np.einsum("ti,ti->t", h, h)
+    inside = np.empty((0, len(h))) if projection is None else projection(h.T)
+    return (h @ residual).T, norm, inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +47,12 @@ class Moments:
     rounding: Floats | None = None
     #: Some candidates' outputs (them, rows), where those of all are at hand and exact.
     outputs: Callable[[NDArray[np.intp]], Floats] | None = None
+
+    @classmethod
+    def of_products(cls, inner: Floats, norm: Floats, inside: Floats, exact: bool) -> Moments:
+        """The moments by products in float64, as :func:`products` takes them."""
+        outside = norm - np.einsum("kt,kt->t", inside, inside) if exact else norm
+        return cls(inner, norm, outside)
 
     def inequality(self, energy: Floats, r: float | Floats) -> Floats:
         """The supervisory ``xi`` (outputs, T), for one r or one per candidate.

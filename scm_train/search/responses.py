@@ -16,7 +16,15 @@ from scm_train.search.candidates import Candidates
 from scm_train.search.layer_inputs import LayerInputs, exact_in_float32
 from scm_train.solve import packed
 
-__all__ = ["Batch", "Responses", "logistic", "node_outputs", "packed_outputs", "responses"]
+__all__ = [
+    "Batch",
+    "Responses",
+    "logistic",
+    "node_outputs",
+    "outputs_by_rows",
+    "packed_outputs",
+    "responses",
+]
 
 Floats = NDArray[np.float64]
 
@@ -95,24 +103,32 @@ def node_outputs(
     rows: int,
     chunk_map: ChunkMap,
 ) -> Floats:
-    """``phi(lambda (w h + b))`` of a few candidates on all rows, (candidates, rows) in float64.
+    """``phi(lambda (w h + b))`` of a few candidates on all rows, (candidates, rows) in float64."""
+    on = outputs_by_rows(nodes, lambda_, inputs, activation)
+    h = np.empty((len(nodes), rows))
+    chunk_map(lambda chunk: on(chunk, h[:, chunk]), rows, CHUNK_ROWS)
+    return h
+
+
+def outputs_by_rows(
+    nodes: Candidates, lambda_: float, inputs: LayerInputs, activation: str
+) -> Callable[[slice, Floats], None]:
+    """Prepare likewise: a function that writes the outputs on some rows to an array.
 
     Sums that are exact in float32 are left there.
     """
     whole = exact_in_float32(inputs, nodes.weights)
     sums = inputs.sums(nodes.weights, np.zeros(len(nodes)), np.float32 if whole else np.float64)
-    h = np.empty((len(nodes), rows))
 
-    def on(chunk: slice) -> None:
+    def on(chunk: slice, out: Floats) -> None:
         z = sums(chunk).T + nodes.biases[:, None]
         if activation not in HARDWARE_ACTIVATIONS:
             # Out of range is far in the saturated part, where it belongs.
             with np.errstate(over="ignore"):
                 z *= lambda_
-        activate(activation, z, out=h[:, chunk])
+        activate(activation, z, out=out)
 
-    chunk_map(on, rows, CHUNK_ROWS)
-    return h
+    return on
 
 
 @dataclass(frozen=True)

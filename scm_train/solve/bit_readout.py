@@ -198,6 +198,10 @@ class BitReadout:
     def rmse(self) -> float:
         return self._own.rmse
 
+    @property
+    def validation_rmse(self) -> float:
+        return float("nan") if self.shadow is None else self.shadow.rmse
+
     def nodes(self, some: slice = slice(None)) -> BitNodes:
         """The nodes, or some of them."""
         rows = len(self.targets)

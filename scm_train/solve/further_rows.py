@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scm_model import HiddenLayers, Layer
 from scm_train.chunks import ChunkMap, row_chunks
-from scm_train.encode.rows import ScaledRows
+from scm_train.encode.rows import Rows
 from scm_train.solve.linear import LinearPart
 
 __all__ = ["RestOfRows", "stacked"]
@@ -23,7 +23,7 @@ PIECE = 1 << 13
 class RestOfRows:
     """Rows with their targets (rows, outputs): normalised, and less the mechanism."""
 
-    def __init__(self, rows: ScaledRows, targets: Floats):
+    def __init__(self, rows: Rows, targets: Floats):
         self.rows = rows
         self.targets = targets
 
@@ -57,11 +57,11 @@ class RestOfRows:
         return factor[:, :nodes], factor[:, nodes:]
 
 
-def stacked(first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Two systems as one of no more equations than nodes."""
-    both = [np.concatenate(parts, axis=1) for parts in (first, second)]
-    nodes = first[0].shape[1]
-    factor = upper(np.concatenate(both), nodes)
+def stacked(*systems: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Several systems as one of no more equations than nodes."""
+    nodes = systems[0][0].shape[1]
+    rows = [np.concatenate(system, axis=1) for system in systems]
+    factor = upper(np.concatenate(rows), nodes)
     return factor[:, :nodes], factor[:, nodes:]
 
 

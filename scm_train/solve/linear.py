@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.chunks import ChunkMap
-from scm_train.encode.rows import CHUNK, ScaledRows
+from scm_train.encode.rows import CHUNK, Rows
 
-__all__ = ["LinearPart", "fit_linear", "solve_linear"]
+__all__ = ["LinearPart", "LinearSums", "LocalSums", "fit_linear"]
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +28,10 @@ class LinearPart:
     weights: Floats
     intercept: Floats
 
+    @classmethod
+    def none(cls, features: int, outputs: int) -> LinearPart:
+        return cls(np.zeros((features, outputs)), np.zeros(outputs))
+
     @property
     def selected(self) -> list[int]:
         """Inputs with a weight for any output."""
@@ -36,46 +41,62 @@ class LinearPart:
         return x @ self.weights + self.intercept
 
 
-def fit_linear(
-    parts: Sequence[tuple[ScaledRows, Floats]], alpha: float, chunk_map: ChunkMap
-) -> LinearPart:
-    """Minimise ``sum (t - x p - u)^2 + alpha sum |p|`` for every output, over rows in some parts.
+class LinearSums(Protocol):
+    """Sums over the rows that the linear part is fitted on."""
+
+    #: How many rows there are.
+    count: int
+
+    def totals(self) -> tuple[Floats, Floats]:
+        """Sums (d,) of the inputs and (m,) of the targets."""
+
+    def centred_moments(self, x_mean: Floats, t_mean: Floats) -> tuple[Floats, Floats]:
+        """``X^T X`` and ``X^T T`` less the means."""
+
+
+class LocalSums:
+    """Sums over rows in this process, which come in parts with their targets."""
+
+    def __init__(self, parts: Sequence[tuple[Rows, Floats]], chunk_map: ChunkMap):
+        self.parts = parts
+        self.count = sum(len(rows) for rows, _ in parts)
+        self._map = chunk_map
+
+    def totals(self) -> tuple[Floats, Floats]:
+        x_total = np.sum([self._total(rows) for rows, _ in self.parts], axis=0)
+        return x_total, np.sum([targets.sum(axis=0) for _, targets in self.parts], axis=0)
+
+    def _total(self, rows: Rows) -> Floats:
+        chunks = self._map(lambda chunk: rows.seen(chunk).sum(axis=0), len(rows), CHUNK)
+        return np.sum(chunks, axis=0)
+
+    def centred_moments(self, x_mean: Floats, t_mean: Floats) -> tuple[Floats, Floats]:
+        moments = [self._moments(*part, x_mean, t_mean) for part in self.parts]
+        gram, cross = (np.sum(own, axis=0) for own in zip(*moments, strict=True))
+        return gram, cross
+
+    def _moments(
+        self, rows: Rows, targets: Floats, x_mean: Floats, t_mean: Floats
+    ) -> tuple[Floats, Floats]:
+        def on(chunk: slice) -> tuple[Floats, Floats]:
+            x = rows.seen(chunk) - x_mean
+            return x.T @ x, x.T @ (targets[chunk] - t_mean)
+
+        parts = self._map(on, len(rows), CHUNK)
+        return np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
+
+
+def fit_linear(sums: LinearSums, alpha: float) -> LinearPart:
+    """Minimise ``sum (t - x p - u)^2 + alpha sum |p|`` for every output, over all rows.
 
     The paper sets ``u`` to the mean of the targets, which is its best value for inputs of mean 0.
     Inputs and targets are therefore centred for the fit, and the shift of the inputs is folded into
     the intercept: ``u = mean(t) - mean(x) p``.
     """
-    count = sum(len(rows) for rows, _ in parts)
-    x_mean = np.sum([_total(rows, chunk_map) for rows, _ in parts], axis=0) / count
-    t_mean = np.sum([targets.sum(axis=0) for _, targets in parts], axis=0) / count
-    moments = [_moments(*part, x_mean, t_mean, chunk_map) for part in parts]
-    gram, cross = (np.sum(own, axis=0) for own in zip(*moments, strict=True))
-    return solve_linear(gram, cross, alpha, count, x_mean, t_mean)
-
-
-def solve_linear(
-    gram: Floats, cross: Floats, alpha: float, count: int, x_mean: Floats, t_mean: Floats
-) -> LinearPart:
-    """The linear part, from centred ``X^T X`` and ``X^T T`` of so many rows and their means."""
-    weights = np.stack([_lasso(gram, c, alpha, count) for c in cross.T], axis=1)
+    x_mean, t_mean = (total / sums.count for total in sums.totals())
+    gram, cross = sums.centred_moments(x_mean, t_mean)
+    weights = np.stack([_lasso(gram, c, alpha, sums.count) for c in cross.T], axis=1)
     return LinearPart(weights, t_mean - x_mean @ weights)
-
-
-def _total(rows: ScaledRows, chunk_map: ChunkMap) -> Floats:
-    return np.sum(chunk_map(lambda chunk: rows.seen(chunk).sum(axis=0), len(rows), CHUNK), axis=0)
-
-
-def _moments(
-    rows: ScaledRows, targets: Floats, x_mean: Floats, t_mean: Floats, chunk_map: ChunkMap
-) -> tuple[Floats, Floats]:
-    """``X^T X`` and ``X^T T`` less the means."""
-
-    def on(chunk: slice) -> tuple[Floats, Floats]:
-        x = rows.seen(chunk) - x_mean
-        return x.T @ x, x.T @ (targets[chunk] - t_mean)
-
-    parts = chunk_map(on, len(rows), CHUNK)
-    return np.sum([p[0] for p in parts], axis=0), np.sum([p[1] for p in parts], axis=0)
 
 
 def _lasso(gram: Floats, cross: Floats, alpha: float, rows: int) -> Floats:

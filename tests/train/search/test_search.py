@@ -8,6 +8,7 @@ from scm_train.chunks import ChunkMap
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
 from scm_train.history import History
+from scm_train.search.aim import LocalScoring
 from scm_train.search.candidates import CandidateDraw
 from scm_train.search.layer_inputs import NodeInputs, first_inputs
 from scm_train.search.node_store import NodeStore
@@ -76,7 +77,7 @@ def test_finds_the_nodes_that_a_float64_search_finds(
     inputs, targets = problem(encoder)
     settings = SearchSettings(lambdas, (0.9, 0.99, 0.999, 0.99999), criterion)
     draw = CandidateDraw(weights)
-    search = Search(settings, draw, np.random.default_rng(5), SERIAL, History())
+    search = Search(settings, draw, np.random.default_rng(5), LocalScoring(SERIAL), History())
     rng = np.random.default_rng(5)
     readout = Readout(targets, SERIAL)
     for _ in range(12):
@@ -97,7 +98,7 @@ def test_candidates_next_to_zero_keep_their_precision() -> None:
     inputs, targets = problem("none")
     settings = SearchSettings((5.0,), (0.99999,))
     draw = CandidateDraw(bias_range=(-5, -2))
-    search = Search(settings, draw, np.random.default_rng(8), SERIAL, History())
+    search = Search(settings, draw, np.random.default_rng(8), LocalScoring(SERIAL), History())
     rng = np.random.default_rng(8)
     readout = Readout(targets[:, :1], SERIAL)
     for _ in range(10):
@@ -112,7 +113,11 @@ def test_deeper_layers_see_the_nodes_before() -> None:
     draw = CandidateDraw()
     store = NodeStore(ROWS, "sign")
     search = Search(
-        SearchSettings((1.0,), (0.9999,)), draw, np.random.default_rng(2), SERIAL, History()
+        SearchSettings((1.0,), (0.9999,)),
+        draw,
+        np.random.default_rng(2),
+        LocalScoring(SERIAL),
+        History(),
     )
     readout = Readout(targets, SERIAL)
     for _ in range(6):
@@ -138,7 +143,7 @@ def test_chunks_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch, chunk:
             SearchSettings((1.0, 5.0), (0.99, 0.9999), "exact"),
             CandidateDraw(),
             np.random.default_rng(4),
-            SERIAL,
+            LocalScoring(SERIAL),
             History(),
         )
         readout = Readout(targets, SERIAL)
@@ -148,7 +153,8 @@ def test_chunks_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch, chunk:
             yield float(found.node.biases[0])
 
     wanted = list(nodes())
-    monkeypatch.setattr("scm_train.search.search.CHUNK_NUMBERS", 30 * chunk)
+    for module in ("aim", "choice", "search"):
+        monkeypatch.setattr(f"scm_train.search.{module}.CHUNK_NUMBERS", 30 * chunk)
     monkeypatch.setattr("scm_train.search.responses.CHUNK_ROWS", chunk)
     assert list(nodes()) == wanted
 
@@ -156,7 +162,9 @@ def test_chunks_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch, chunk:
 def test_without_supervision_takes_the_first_node_unscaled() -> None:
     inputs, targets = problem("none")
     settings = SearchSettings((0.5,), (0.9,), supervised=False)
-    search = Search(settings, CandidateDraw(), np.random.default_rng(6), SERIAL, History())
+    search = Search(
+        settings, CandidateDraw(), np.random.default_rng(6), LocalScoring(SERIAL), History()
+    )
     found = search.find(inputs, "tanh", Readout(targets, SERIAL), 50)
     first = CandidateDraw()(np.random.default_rng(6), inputs, ROWS, 1)
     np.testing.assert_array_equal(found.node.weights, first.weights)
@@ -170,7 +178,7 @@ def test_finds_nothing_where_nothing_can_pass() -> None:
         SearchSettings((1.0,), (0.1, 0.2)),
         CandidateDraw(),
         np.random.default_rng(7),
-        SERIAL,
+        LocalScoring(SERIAL),
         History(),
     )
     assert search.find(inputs, "sigmoid", Readout(noise, SERIAL), 20) is None
@@ -184,7 +192,7 @@ def test_draws_that_were_scored_too_early_come_again() -> None:
     noise = np.random.default_rng(9).standard_normal((ROWS, 1))
     settings = SearchSettings((1.0,), (0.98, 0.999, 0.9999, 0.99999))
     draw = CandidateDraw()
-    search = Search(settings, draw, np.random.default_rng(9), SERIAL, History())
+    search = Search(settings, draw, np.random.default_rng(9), LocalScoring(SERIAL), History())
     rng = np.random.default_rng(9)
     taken = []
     for aim in (noise, targets[:, :1], noise, targets[:, 1:], targets[:, :1]):
