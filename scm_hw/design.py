@@ -17,6 +17,7 @@ from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.errors import OptionError
 from scm_hw.fold import (
     FoldPlan,
+    check_fold,
     estimate_fold,
     fastest_plan,
     fold_machine,
@@ -38,7 +39,7 @@ from scm_hw.load import (
     lower_model,
     parse_input_formats,
 )
-from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Stage
+from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.ports import CorePorts
@@ -222,19 +223,25 @@ def _shape(
 ) -> tuple[tuple[Stage, ...], Schedule | FoldPlan]:
     """Unrolled or folded: the programs after each pass, and when what happens.
 
-    No pass has a part in a fold: it is built from the literal program.
+    No pass has a part in a fold: it is built from the literal program, and compared with it.
     """
-    literal = (Stage(LITERAL, lowered.program),)
+    rows = _evaluation_codes(model, fixed)
     plan = _fold_first(model, fixed, lowered, board, options)
     if plan is not None:
-        return literal, plan
-    layout = _unrolled(lowered.program, board, options, _evaluation_codes(model, fixed))
+        return _folded(plan, Reference(lowered.program, rows))
+    passes = Passes(lowered.program, rows=rows)
+    layout = _unrolled(passes, board, options)
     # Estimates decide here, with `USABLE_SHARE` of the device as a margin for their error. Close to
     # the limit synthesis has the last word: `build` holds its figures against the room and refuses
     # what does not fit, and `explore` ranks by them.
     if options.fold == "auto" and foldable(model) and not within(layout.cost, board.room):
-        return literal, _fastest(lowered, board, options)
+        return _folded(_fastest(lowered, board, options), passes.reference)
     return layout.stages, layout.schedule
+
+
+def _folded(plan: FoldPlan, reference: Reference) -> tuple[tuple[Stage, ...], FoldPlan]:
+    check_fold(plan, reference)
+    return (Stage(LITERAL, reference.program),), plan
 
 
 def _evaluation_codes(model: Model, fixed: FixedPoint) -> NDArray[np.int64] | None:
@@ -247,12 +254,10 @@ def _evaluation_codes(model: Model, fixed: FixedPoint) -> NDArray[np.int64] | No
     return integers(model, fixed, rows.inputs[some], mechanism)
 
 
-def _unrolled(
-    meaning: Program, board: Board, options: Options, rows: NDArray[np.int64] | None
-) -> Layout:
+def _unrolled(passes: Passes, board: Board, options: Options) -> Layout:
     """The passes with what clock and room make of them."""
     return lay_out(
-        Passes(meaning, rows=rows),
+        passes,
         clock_mhz=options.clock_mhz or board.clock_mhz,
         grade=delay_model(board),
         mode=options.pipeline,

@@ -50,15 +50,18 @@ class Reference:
                 "model file"
             ) from error
         self._check_ports(name, after)
-        found = interpret(after, self.inputs)
+        self.check_outputs(f"pass {name}", interpret(after, self.inputs))
+
+    def check_outputs(self, what: str, found: Rows) -> None:
+        """Refuse `found`, the outputs after the step `what`, where one differs."""
         if found.shape != self.outputs.shape:
             raise CompilerError(
-                f"pass {name} must keep all {self.outputs.shape[1]} outputs, not give "
+                f"{what} must keep all {self.outputs.shape[1]} outputs, not give "
                 f"{found.shape[1]}; report it with the model file"
             )
         differing = np.argwhere(found != self.outputs)
         if len(differing):
-            self._refuse(name, found, int(differing[0, 0]), int(differing[0, 1]))
+            self._refuse(what, found, int(differing[0, 0]), int(differing[0, 1]))
 
     def _check_ports(self, name: str, after: Program) -> None:
         before = [(op.low, op.high) for op in self.program.input_ops()]
@@ -67,13 +70,13 @@ class Reference:
                 f"pass {name} must keep the inputs and their ranges; report it with the model file"
             )
 
-    def _refuse(self, name: str, found: Rows, row: int, output: int) -> None:
+    def _refuse(self, what: str, found: Rows, row: int, output: int) -> None:
         wrong = int((found != self.outputs).any(axis=1).sum())
         label = self.program.ops[self.program.outputs[output]].name or str(output)
         shown = ", ".join(map(str, self.inputs[row, :16].tolist()))
         more = ", ..." if self.inputs.shape[1] > 16 else ""
         raise CompilerError(
-            f"pass {name} must keep all outputs, not give {found[row, output]} instead of "
+            f"{what} must keep all outputs, not give {found[row, output]} instead of "
             f"{self.outputs[row, output]} for {label} at inputs ({shown}{more}), the first of "
             f"{wrong} differing rows of {len(found)}; report it with the model file"
         )

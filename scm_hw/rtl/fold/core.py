@@ -8,10 +8,10 @@ from scm_hw.fold.engines import READOUT_RANKS, LayerPlan
 from scm_hw.fold.machine import coefficient_bits
 from scm_hw.fold.plan import FoldPlan
 from scm_hw.fold.timeline import LINEAR_RANKS
+from scm_hw.fold.words import linear_words, readout_words
 from scm_hw.ir import ranges
 from scm_hw.rtl import ScmCore, StreamCore, expressions
-from scm_hw.rtl.fold.lanes import Lanes, constant_memory, readout_rows, select, sliced, total
-from scm_hw.rtl.fold.words import extended, packed
+from scm_hw.rtl.fold.lanes import Lanes, constant_memory, extended, select, sliced, total
 from scm_hw.rtl.ports import fields
 from scm_hw.schedule import Layout
 
@@ -168,12 +168,9 @@ class _Datapath:
             found.append((arriving[lowered.program.inputs.index(ref)], place))
         return found
 
-    def _coefficients(
-        self, name: str, address: Value, width: int, rows: list[list[int]]
-    ) -> list[Value]:
+    def _coefficients(self, name: str, address: Value, width: int, words: list[int]) -> list[Value]:
         """A memory: its signed words, two cycles after the address."""
         bank = next(bank for bank in self.plan.banks if bank.name == name)
-        words = [packed(row, width) for row in rows]
         port, data = constant_memory(self.m, bank, words)
         held = Signal(len(data), name=f"{name}_q", reset_less=True)
         self.m.d.comb += port.eq(address)
@@ -218,7 +215,7 @@ class _Datapath:
         with m.Elif(issue):
             m.d.sync += [issue.eq(feature != len(linear) - 1), feature.eq(feature + 1)]
         width = coefficient_bits(linear)
-        weights = self._coefficients("linear", feature, width, linear.tolist())
+        weights = self._coefficients("linear", feature, width, linear_words(linear))
         code = select(feature, self._linear_codes())
         code = self._later("code", code, LINEAR_RANKS, reset_less=True)
         reading = self._later("linear_reading", issue, LINEAR_RANKS - 1)
@@ -270,7 +267,8 @@ class _Datapath:
             m.d.sync += self.position.eq(0)
         with m.Elif(issue):
             m.d.sync += self.position.eq(self.position + 1)
-        width, rows = plan.coefficient_bits, readout_rows(self.machine.readout, plan)
+        width = plan.coefficient_bits
+        rows = readout_words(self.machine.readout, plan)
         words = self._coefficients("readout", self.position, width, rows)
         bits = select(self.position, self._slots())
         bits = self._later("bits", bits, READOUT_RANKS, reset_less=True)

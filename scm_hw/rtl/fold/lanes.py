@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-from amaranth.hdl import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib.memory import Memory
 
-from scm_hw.fold.engines import Engine, ReadoutPlan
-from scm_hw.fold.folds import Fold
-from scm_hw.fold.machine import Bits, FoldedLayer, Integers
+from scm_hw.fold.engines import Engine
 from scm_hw.fold.memories import BLOCK_DEPTH, Bank
 from scm_hw.fold.trees import COUNTED_BITS
+from scm_hw.fold.words import sign_words, threshold_words
 
 
 def constant_memory(m: Module, bank: Bank, words: Sequence[int]) -> tuple[Signal, Signal]:
@@ -44,6 +42,11 @@ def select(index: Value, words: Sequence[Value]) -> Value:
 def sliced(value: Value, width: int) -> list[Value]:
     """A value cut into words, the first from its lowest bits; the last may be shorter."""
     return [value[start : start + width] for start in range(0, len(value), width)]
+
+
+def extended(bits: Value, width: int) -> Value:
+    """Non-negative bits with zeros above them."""
+    return bits if len(bits) == width else Cat(bits, Const(0, width - len(bits)))
 
 
 def total(
@@ -92,55 +95,6 @@ def counted(m: Module, name: str, bits: Value) -> list[Value]:
     return [Cat(low, high) for low, high in zip(ones, twos, strict=True)] + list(
         bits[COUNTED_BITS * third :]
     )
-
-
-def sign_words(layer: FoldedLayer, fold: Fold, masked: bool) -> list[int]:
-    """Memory words in the order of the steps: nodes in the high places, inputs in the low ones.
-
-    Lanes beyond the last input have a sign that leaves their zero as it is.
-    """
-    words = []
-    for first in range(0, layer.nodes, fold.pe):
-        for start in range(0, layer.inputs, fold.simd):
-            signs = present = (1 << fold.pe * fold.simd) - 1
-            for pe, node in enumerate(range(first, min(first + fold.pe, layer.nodes))):
-                place = pe * fold.simd
-                chunk = slice(start, start + fold.simd)
-                signs ^= _packed(~layer.signs[node, chunk]) << place
-                if layer.present is not None:
-                    present ^= _packed(~layer.present[node, chunk]) << place
-            words.append(signs | present << (fold.pe * fold.simd) if masked else signs)
-    return words
-
-
-def _packed(bits: Bits) -> int:
-    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
-
-
-def threshold_words(layer: FoldedLayer, fold: Fold, width: int) -> list[int]:
-    """One word for each group of nodes; nodes beyond the last are never looked at."""
-    return [
-        sum(t << (pe * width) for pe, t in enumerate(layer.thresholds[first : first + fold.pe]))
-        for first in range(0, layer.nodes, fold.pe)
-    ]
-
-
-def readout_rows(coefficients: Integers, plan: ReadoutPlan) -> list[list[int]]:
-    """Coefficients in the order of the steps, for each node those of every output.
-
-    Lanes that hold no node have none.
-    """
-    rows: list[list[int]] = []
-    start = 0
-    for layer in plan.layers:
-        pe, count = layer.fold.pe, layer.layer.nodes
-        nodes = np.zeros((layer.groups * pe, plan.outputs), dtype=np.int64)
-        nodes[:count] = coefficients[start : start + count]
-        padded = np.zeros((layer.groups, plan.slots(layer) * plan.lanes, plan.outputs), np.int64)
-        padded[:, :pe] = nodes.reshape(layer.groups, pe, plan.outputs)
-        rows += padded.reshape(-1, plan.lanes * plan.outputs).tolist()
-        start += count
-    return rows
 
 
 class Lanes:
@@ -199,13 +153,10 @@ class Lanes:
         return inputs, weights
 
     def _memories(self, m: Module) -> tuple[tuple[Signal, Signal], tuple[Signal, Signal]]:
-        engine, fold = self.engine, self.engine.fold
-        layers = [plan.layer for plan in engine.layers]
-        signs = [w for layer in layers for w in sign_words(layer, fold, engine.masked)]
-        bounds = [w for layer in layers for w in threshold_words(layer, fold, engine.sum_bits)]
+        engine = self.engine
         return (
-            constant_memory(m, engine.signs, signs),
-            constant_memory(m, engine.thresholds, bounds),
+            constant_memory(m, engine.signs, sign_words(engine)),
+            constant_memory(m, engine.thresholds, threshold_words(engine)),
         )
 
     def _step(self, m: Module, what: str, address: Signal, advance: Value) -> None:
