@@ -9,7 +9,7 @@ CORES  := $(shell nproc 2>/dev/null || echo 2)
 # One more than cores: some tests wait for processes of their own.
 JOBS   ?= $(shell expr $(CORES) + 1)
 
-.PHONY: setup demo test test-all coverage docs licences lint bench-quick clean icarus chromium
+.PHONY: setup demo test test-all coverage docs release licences lint bench-quick clean icarus chromium
 
 setup: icarus $(READY)
 
@@ -38,11 +38,7 @@ chromium:
 	  { echo "setup: Chromium could not be installed; install the package 'chromium' by hand"; exit 1; }; }
 
 demo: setup
-	@$(BIN)/python -m scm_train fit --dataset servo_sim --max-nodes 60 --name servo_demo --out rtl_out/servo_demo.npz
-	@$(BIN)/python -m scm_hw build rtl_out/servo_demo.npz --board nexys-a7 --out rtl_out/servo_nexys
-	@$(BIN)/python -m scm_hw build rtl_out/servo_demo.npz --board arty-a7 --out rtl_out/servo_arty
-	@echo "open rtl_out/servo_nexys/report.html in a browser, or the Verilog in Vivado:"
-	@echo "  cd rtl_out/servo_nexys && vivado -mode batch -source build.tcl"
+	@$(BIN)/python -m scm_hw demo
 
 # Hundreds of processes import the packages: their compiled files are kept, whatever is set outside.
 test test-all coverage: export PYTHONDONTWRITEBYTECODE :=
@@ -65,6 +61,17 @@ coverage: setup
 docs: setup
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs/html
 	@echo "open build/docs/html/index.html in a browser"
+
+# Wheel, source and list of dependencies (SBOM) in dist/; a wheel of one commit has the same bytes everywhere.
+release: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
+release: setup
+	@$(BIN)/python -m pip install -q --disable-pip-version-check ".[release]"
+	@rm -rf build/lib build/bdist.* dist
+	@$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --mc-type library \
+	  --output-reproducible --output-file dist/sbom.cdx.json
+	@ls dist
 
 # The page of the dependencies' licences, after a change of requirements.lock.
 licences: $(READY)

@@ -1,4 +1,4 @@
-"""The command line: `python -m scm_hw build|sim|show|run|emulate|boards|explore|report`."""
+"""The command line: `python -m scm_hw COMMAND`; other packages add commands by entry points."""
 
 from __future__ import annotations
 

@@ -53,13 +53,21 @@ def assert_proven(report: dict, simulators: tuple[str, ...]) -> None:
 
 
 @pytest.fixture(scope="module")
-def servo_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train(tmp_path_factory.mktemp("servo"), "--dataset", "servo_sim", "--max-nodes", "60")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `scm-hw demo` leaves, for the paper's part."""
+    folder = tmp_path_factory.mktemp("demo") / "rtl_out"
+    assert scm_hw(["demo", "--board", "nexys-a7", "--out", str(folder), "-q"]) == 0
+    return folder
 
 
 @pytest.fixture(scope="module")
-def nexys(servo_model: Path) -> dict:
-    return build(servo_model, "--board", "nexys-a7")
+def servo_model(demo: Path) -> Path:
+    return demo / "servo_demo.npz"
+
+
+@pytest.fixture(scope="module")
+def nexys(demo: Path) -> dict:
+    return json.loads((demo / "servo_nexys" / "report.json").read_text())
 
 
 def test_sixty_sign_nodes_on_the_servo_beat_the_papers_cycles(nexys: dict) -> None:
@@ -74,6 +82,15 @@ def test_sixty_sign_nodes_on_the_servo_beat_the_papers_cycles(nexys: dict) -> No
     assert report["latency_cycles"] <= 9
     assert report["rmse_hw"] / report["rmse_pc"] <= 1.0001
     assert 0 < report["resources"]["lut"] < report["device"]["lut"]
+
+
+def test_the_demo_refuses_a_board_before_it_trains(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert scm_hw(["demo", "--board", "arty-a77", "--out", str(tmp_path / "out")]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1 and "arty-a77" in printed.err
+    assert printed.out == "" and not (tmp_path / "out").exists()
 
 
 def test_the_demo_on_a_board_that_is_emulated(servo_model: Path, tmp_path: Path) -> None:
@@ -119,7 +136,7 @@ def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(
         text=True,
         check=True,
     )
-    cores = [servo_model.parent / name / "scm_core.v" for name in ("design", "arty")]
+    cores = [servo_model.parent / name / "scm_core.v" for name in ("servo_nexys", "arty")]
     assert cores[0].read_bytes() == cores[1].read_bytes()
     for figure in ("0.031336", "0.031360", "60.94%", "16,500", "90 ns"):
         assert figure in done.stdout

@@ -22,10 +22,13 @@ SOURCES = ("pyproject.toml", "README.md", "LICENSE", *PACKAGES)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+def make_wheel(folder: Path) -> Path:
     """A wheel of a copy of the tree, since building one leaves files beside the sources."""
-    folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    source.mkdir()
+    source.mkdir(parents=True)
     for name in SOURCES:
         path = REPOSITORY / name
         if path.is_dir():
@@ -37,6 +40,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(argv, check=True, timeout=300)
     (found,) = folder.glob("*.whl")
     return found
+
+
+@pytest.mark.long
+def test_a_wheel_of_one_source_has_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    first, second = (make_wheel(tmp_path / name).read_bytes() for name in ("here", "there"))
+    assert first == second
 
 
 @pytest.fixture(scope="module")
