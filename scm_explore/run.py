@@ -19,6 +19,7 @@ from scm_explore.console import FrontView, show_front
 from scm_explore.evaluate import Task
 from scm_explore.explore import Limits, explore
 from scm_explore.journal import Journal, open_journal
+from scm_explore.parts import bounded, three_parts
 from scm_explore.pools import Pool, local_or_cluster, travel_by_value
 from scm_explore.results import FOLDER, FRONT, Test, write_results
 from scm_explore.space import Space
@@ -26,15 +27,11 @@ from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.common.outputs import check_output
 from scm_hw.errors import OptionError
-from scm_model.schema import MAX_EVALUATION_ROWS
 from scm_train.cli import training_data
 from scm_train.cli.mechanism import fit_mechanism
 from scm_train.errors import ScmTrainError
 
 DEFAULT_OUT = Path("explore_out")
-# Of the rows that are not for the test, those to choose by.
-HELD_OUT = 0.2
-FEWEST_HELD_OUT = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,21 +119,10 @@ def _searched(
 
 
 def split_rows(args: argparse.Namespace) -> Rows:
-    """Test rows as `fit` has them, then rows to choose by from what is left."""
+    """The data with their three parts, and the mechanisms to try."""
     data = training_data.read(args)
-    rest, test = training_data.split(data, args.test_fraction, args.seed)
-    random = np.random.default_rng([args.seed, 1])
-    train, held_out = training_data.held_back(data.rows.y[rest], data.task, HELD_OUT, random)
-    if min(len(held_out), len(test)) < FEWEST_HELD_OUT:
-        raise OptionError(
-            f"rows to choose by and to test on must be at least {FEWEST_HELD_OUT} each, not "
-            f"{len(held_out)} and {len(test)}; gather more data"
-        )
-    y = data.rows.y[rest[train]]
-    if data.task == "regression" and (y == y[0]).all(axis=0).any():
-        raise OptionError(f"targets must vary in the {len(y)} training rows; gather more data")
-    parts = (rest[train], _bounded(rest[held_out]), _bounded(test))
-    return Rows(data, *parts, _mechanisms(args, data))
+    train, held_out, test = three_parts(data, args)
+    return Rows(data, train, bounded(held_out), bounded(test), _mechanisms(args, data))
 
 
 def _mechanisms(args: argparse.Namespace, data: training_data.Data) -> dict[str, Any]:
@@ -157,11 +143,6 @@ def _mechanisms(args: argparse.Namespace, data: training_data.Data) -> dict[str,
     if args.mechanism != "dataset":
         travel_by_value(args.mechanism.partition(":")[0])
     return found if "external" in found else found | {"none": None}
-
-
-def _bounded(rows: Any) -> Any:
-    """As many as a model file can carry, evenly spread."""
-    return rows[:: -(-len(rows) // MAX_EVALUATION_ROWS)]
 
 
 def _seconds(args: argparse.Namespace) -> float | None:

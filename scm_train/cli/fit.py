@@ -24,7 +24,7 @@ from scm_train.evaluation.trials import best_trial, summary
 from scm_train.history import History
 from scm_train.output_files import MODEL, check_output
 
-__all__ = ["fit"]
+__all__ = ["finished", "fit"]
 
 
 def fit(args: argparse.Namespace) -> None:
@@ -48,7 +48,7 @@ def fit(args: argparse.Namespace) -> None:
         for trial in range(args.trials):
             learner = _learner(args, data, trial)
             learner.fit(data.rows.X[train], y)
-            machines.append(_finished(learner.machine_, data, train, test, args))
+            machines.append(finished(learner.machine_, data, train, test, args))
             histories.append(learner.history_)
             if args.trials > 1:
                 _tell_trial(machines[-1], trial, args)
@@ -127,10 +127,13 @@ def _learner(args: argparse.Namespace, data: Data, trial: int) -> estimators.Lea
 # -------------------------------------------------------------------------------------- results
 
 
-def _finished(
+def finished(
     machine: Model, data: Data, train: NDArray, test: NDArray, args: argparse.Namespace
 ) -> Model:
-    """The machine with its names, scores, origin and held-out rows."""
+    """The machine with its names, scores, origin and test rows, as it goes into a file.
+
+    Of ``args`` it takes ``name``, ``seed`` and ``no_eval_rows``.
+    """
     machine = replace(machine, features=data.rows.feature_names)
     if machine.classes is None:
         machine = replace(machine, targets=data.rows.target_names)

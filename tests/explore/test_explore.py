@@ -21,9 +21,10 @@ from scm_explore import evaluate
 from scm_explore.evaluate import Outcome
 from scm_explore.explore import Limits, explore, synthesise_front
 from scm_explore.journal import FILE, open_journal
+from scm_explore.parts import bounded
 from scm_explore.pools import LocalPool
 from scm_explore.results import write_results
-from scm_explore.run import _bounded, split_rows
+from scm_explore.run import split_rows
 from scm_explore.space import Space
 from scm_hw.__main__ import main
 from scm_hw.design import Design
@@ -342,7 +343,7 @@ def test_another_seed_finds_other_designs(searched: Path, tmp_path: Path) -> Non
 
 def test_large_parts_are_thinned_to_what_a_model_file_carries() -> None:
     for count in (10, MAX_EVALUATION_ROWS, MAX_EVALUATION_ROWS + 1, 10**5):
-        kept = _bounded(np.arange(count))
+        kept = bounded(np.arange(count))
         assert min(count, MAX_EVALUATION_ROWS // 2) <= len(kept) <= MAX_EVALUATION_ROWS
 
 

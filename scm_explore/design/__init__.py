@@ -1,0 +1,1 @@
+"""`python -m scm_hw design`: from a table to a checked design within a budget."""
