@@ -79,7 +79,8 @@ def try_budget(job: Job, budget: int, train: Rows, held_out: Rows) -> Candidate:
         budget,
         content=content,
         **scores(design),
-        lut=found.lut_sites,
+        # A limit holds for the cells of the netlist and for the sites that a packer fills.
+        lut=max(found.lut, found.lut_sites),
         ff=found.ff,
         dsp=found.dsp,
         bram=found.bram,
