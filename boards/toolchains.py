@@ -28,7 +28,7 @@ def require_synthesis(board: Board) -> str:
     return family
 
 
-def toolchain_of(board: Board, choice: str = "auto") -> Toolchain | None:
+def toolchain_of(board: Board, choice: str = "auto", core: str = CORE) -> Toolchain | None:
     """What makes a bitstream for the board here; None where the vendor's tools do."""
     own_clock = board.platform is not None and board.pll is None
     if choice == "xray" and not (board.family == "xc7" and own_clock):
@@ -39,14 +39,14 @@ def toolchain_of(board: Board, choice: str = "auto") -> Toolchain | None:
     if board.platform is None:
         return None
     if choice == "xray":
-        return _xray(board)
+        return _xray(board, core)
     if board.family == "ecp5":
-        return _trellis(board)
-    return _icestorm(board) if board.family == "ice40" else None
+        return _trellis(board, core)
+    return _icestorm(board, core) if board.family == "ice40" else None
 
 
-def _synthesis(command: str, top: str = TOP) -> Step:
-    sources = f"read_verilog {CORE}.v; read_verilog {top}.v"
+def _synthesis(core: str, command: str, top: str = TOP) -> Step:
+    sources = f"read_verilog {core}.v; read_verilog {top}.v"
     script = f"{PREPARE}; {sources}; {command} -top {TOP}; write_json {TOP}.json"
     return Step("yosys", ("-q", "-p", script))
 
@@ -56,7 +56,7 @@ def _routed(*arguments: str) -> tuple[str, ...]:
     return (*arguments, "--json", f"{TOP}.json", "--timing-allow-fail", "--seed", "1")
 
 
-def _trellis(board: Board) -> Toolchain:
+def _trellis(board: Board, core: str) -> Toolchain:
     name = board.device.name
     kind, _, number = name.lower().removeprefix("lfe5").removesuffix("f").partition("-")
     size = f"{number}k" if kind == "u" else f"{kind}-{number}k"
@@ -66,9 +66,9 @@ def _trellis(board: Board) -> Toolchain:
     )
     return Toolchain(
         "trellis",
-        (f"{CORE}.v", f"{TOP}.v", f"{TOP}.lpf"),
+        (f"{core}.v", f"{TOP}.v", f"{TOP}.lpf"),
         (
-            _synthesis(SYNTHESIS["ecp5"]),
+            _synthesis(core, SYNTHESIS["ecp5"]),
             Step("nextpnr-ecp5", (*place, "--lpf", f"{TOP}.lpf", "--textcfg", f"{TOP}.config")),
             Step("ecppack", ("--compress", "--input", f"{TOP}.config", "--bit", f"{TOP}.bit")),
         ),
@@ -76,7 +76,7 @@ def _trellis(board: Board) -> Toolchain:
     )
 
 
-def _icestorm(board: Board) -> Toolchain:
+def _icestorm(board: Board, core: str) -> Toolchain:
     size = board.device.name.lower().removeprefix("ice40")
     package = board.part.rsplit("-", 1)[-1].lower()
     # The 4K is an 8K of which not all may be used.
@@ -84,9 +84,9 @@ def _icestorm(board: Board) -> Toolchain:
     place = _routed(f"--{size}", "--package", package + suffix)
     return Toolchain(
         "icestorm",
-        (f"{CORE}.v", f"{TOP}.v", f"{TOP}.pcf"),
+        (f"{core}.v", f"{TOP}.v", f"{TOP}.pcf"),
         (
-            _synthesis(SYNTHESIS[board.grade or ""]),
+            _synthesis(core, SYNTHESIS[board.grade or ""]),
             Step("nextpnr-ice40", (*place, "--pcf", f"{TOP}.pcf", "--asc", f"{TOP}.asc")),
             Step("icepack", (f"{TOP}.asc", f"{TOP}.bin")),
         ),
@@ -97,7 +97,7 @@ def _icestorm(board: Board) -> Toolchain:
 _XRAY_FAMILIES = {"a": "artix7", "k": "kintex7", "s": "spartan7", "z": "zynq7"}
 
 
-def _xray(board: Board) -> Toolchain:
+def _xray(board: Board, core: str) -> Toolchain:
     """nextpnr-xilinx and Project X-Ray; the database knows parts without letters of temperature."""
     family = _XRAY_FAMILIES.get(board.device.name[3])
     if family is None:
@@ -112,9 +112,9 @@ def _xray(board: Board) -> Toolchain:
     return Toolchain(
         "xray",
         # Not the top for Vivado: Yosys knows fewer parameters of the clock buffer.
-        (f"{CORE}.v", "xray.v", "xray.xdc"),
+        (f"{core}.v", "xray.v", "xray.xdc"),
         (
-            _synthesis("synth_xilinx -flatten -abc9 -arch xc7", "xray"),
+            _synthesis(core, "synth_xilinx -flatten -abc9 -arch xc7", "xray"),
             Step(
                 "nextpnr-xilinx", (*_routed(*place), "--xdc", "xray.xdc", "--fasm", f"{TOP}.fasm")
             ),

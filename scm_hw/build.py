@@ -20,9 +20,10 @@ from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.boards.toolchains import require_synthesis, synthesis_family, toolchain_of
 from scm_hw.common.folders import replacing, write_files
+from scm_hw.common.names import Names, identifier
 from scm_hw.common.outputs import check_output, folder_of
 from scm_hw.common.progress import expecting
-from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.design import Design, Options, compile_model
 from scm_hw.emit import (
     board_files,
     formats_files,
@@ -106,10 +107,13 @@ def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -
     return chosen if clock_mhz is None else chosen.at_clock(clock_mhz)
 
 
-def load_design(path: str | os.PathLike[str], board: Board, options: Options) -> Design:
-    """Read and compile a model file."""
-    model = read_model(path)
-    return compile_model(model, board, options, model_digest=file_digest(Path(path)))
+def load_design(
+    path: str | os.PathLike[str], board: Board, options: Options, name: str | None = None
+) -> Design:
+    """Read and compile a model file, to modules that are called after it."""
+    place, model = Path(path), read_model(path)
+    names = Names(identifier(build_name(place, model, name)))
+    return compile_model(model, board, options, model_digest=file_digest(place), names=names)
 
 
 def file_digest(path: Path) -> str:
@@ -149,7 +153,9 @@ def build(
     check_output(failure, FAILED, inputs=inputs, force=how.force)
     own = read_csv(model, how.data) if how.data else None
     log("compiling")
-    design = compile_model(model, board, options, model_digest=file_digest(path))
+    design = compile_model(
+        model, board, options, model_digest=file_digest(path), names=Names(identifier(name))
+    )
     fits(design.estimate, board.room, USABLE_SHARE)
     rows = check_rows(design, own or design.model.evaluation)
     with (
@@ -271,7 +277,8 @@ def _synthesis(
     def synthesised() -> Resources | None:
         if not how.synthesis or family is None:
             return None
-        found = synthesise({f"{CORE}.v": design.verilog}, CORE, family, netlist=netlist)
+        top = design.names.core
+        found = synthesise({f"{top}.v": design.verilog}, top, family, netlist=netlist)
         fits(found, design.board.room)
         return found
 
@@ -296,20 +303,22 @@ def _synthesis(
 
 def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     vectors = select_vectors(design, rows)
-    plan = design.schedule
-    files = {f"{CORE}.v": design.verilog}
-    files |= testbench_files(vectors, plan.latency, plan.initiation_interval)
+    plan, names = design.schedule, design.names
+    files = {f"{names.core}.v": design.verilog}
+    files |= testbench_files(vectors, plan.latency, plan.initiation_interval, names)
     fields = describe(design, name)
-    files |= formats_files(fields, design.digest, plan.latency)
-    files |= register_files(design.options.interface, fields, design.digest)
-    files |= interface_files(design.options.interface, design.ports, design.digest, design.board)
+    files |= formats_files(fields, design.digest, plan.latency, names)
+    files |= register_files(design.options.interface, fields, design.digest, names)
+    files |= interface_files(
+        design.options.interface, design.ports, design.digest, design.board, names
+    )
     board, tools = design.board, design.options.toolchain
     if board.platform is None:
-        return files | (out_of_context_files(board) if board.family == "xc7" else {})
+        return files | (out_of_context_files(board, names) if board.family == "xc7" else {})
     if design.options.top == "self-test":
-        return files | board_files(board, design.verilog, vectors, tools)
+        return files | board_files(board, design.verilog, vectors, tools, names)
     hello, description = identity(design, name)
-    return files | uart_files(board, design.verilog, hello, description, tools)
+    return files | uart_files(board, design.verilog, hello, description, tools, names)
 
 
 def _report_files(report: dict[str, Any], design: Design, rows: CheckRows) -> dict[str, str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from scm_hw.boards import Board
 from scm_hw.boards.toolchains import toolchain_of
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.errors import OptionError
 from scm_hw.fold import (
     FoldPlan,
@@ -94,6 +95,7 @@ class Design:
     schedule: Schedule | FoldPlan
     model_digest: str = field(repr=False)
     stages: tuple[Stage, ...] = field(repr=False)
+    names: Names = DEFAULT
 
     @property
     def clock_mhz(self) -> float:
@@ -120,7 +122,7 @@ class Design:
     @cached_property
     def verilog(self) -> str:
         """The core as Verilog: equal text for equal programs."""
-        return to_verilog(self.core, CORE)
+        return to_verilog(self.core, self.names.core)
 
     @cached_property
     def estimate(self) -> Cost:
@@ -152,6 +154,7 @@ class Design:
     def digest(self) -> str:
         """Of the model, the options and the tools: equal digests, equal designs."""
         facts = {
+            "name": self.names.prefix,
             "model": self.model_digest,
             "board": self.board.name,
             "part": self.board.part,
@@ -164,7 +167,7 @@ class Design:
     @cached_property
     def toolchain(self) -> Toolchain | None:
         """What makes its bitstream here; None where the vendor's tools do."""
-        return toolchain_of(self.board, self.options.toolchain)
+        return toolchain_of(self.board, self.options.toolchain, self.names.core)
 
     @property
     def tools(self) -> dict[str, str]:
@@ -193,7 +196,12 @@ def delay_model(board: Board) -> str:
 
 
 def compile_model(
-    model: Model, board: Board, options: Options | None = None, *, model_digest: str = ""
+    model: Model,
+    board: Board,
+    options: Options | None = None,
+    *,
+    model_digest: str = "",
+    names: Names = DEFAULT,
 ) -> Design:
     """Fixed point, literal program, passes and schedule, or a fold; all verified on the way."""
     options = options or Options()
@@ -215,6 +223,7 @@ def compile_model(
         plan,
         model_digest,
         stages,
+        names,
     )
 
 

@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits, make_regression
 from scm_hw import boards
 from scm_hw.__main__ import main as scm_hw
 from scm_hw.build import load_design
+from scm_hw.common.names import identifier
 from scm_hw.design import Options
 from scm_hw.host import Board
 from scm_hw.host.compare import compare
@@ -136,7 +137,8 @@ def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(
         text=True,
         check=True,
     )
-    cores = [servo_model.parent / name / "scm_core.v" for name in ("servo_nexys", "arty")]
+    prefix = identifier(nexys["name"])
+    cores = [servo_model.parent / name / f"{prefix}_core.v" for name in ("servo_nexys", "arty")]
     assert cores[0].read_bytes() == cores[1].read_bytes()
     for figure in ("0.031336", "0.031360", "60.94%", "16,500", "90 ns"):
         assert figure in done.stdout

@@ -134,7 +134,7 @@ def _run_emulator(args: argparse.Namespace, board: Target, options: Options) -> 
         with announced(args.link):
             with progress.running():
                 progress.log("compiling the board")
-                design = load_design(args.model, board, options)
+                design = load_design(args.model, board, options, args.name)
                 name = build_name(args.model, design.model, args.name)
                 program = compile_emulator(design, Path(scratch), name)
             emulator = Emulator(program, link=args.link, noise=args.noise, seed=args.seed)

@@ -14,7 +14,14 @@ from scm_hw import boards
 from scm_hw.boards.toolchains import TOOLCHAINS
 from scm_hw.build import BuildOptions, build, choose_board, load_design
 from scm_hw.cli.board import add_baud, add_board_commands, add_force
-from scm_hw.cli.console import Progress, show_boards, show_build, show_comparison, show_steps
+from scm_hw.cli.console import (
+    Progress,
+    show_boards,
+    show_build,
+    show_c_build,
+    show_comparison,
+    show_steps,
+)
 from scm_hw.cli.explain import explain, program_after
 from scm_hw.cli.text import printable
 from scm_hw.cli.units import add_units, input_formats
@@ -28,6 +35,7 @@ from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import NAMES
 from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
 from scm_hw.schedule import MODES
+from scm_hw.software import TARGETS, build_c
 from scm_hw.verify.check import SIMULATORS, choose_tools, parse_simulators, simulate
 from scm_hw.verify.rows import check_rows, read_csv
 
@@ -122,6 +130,12 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     _add_design(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default rtl_out/NAME")
     add_force(parser)
+    parser.add_argument(
+        "--target",
+        choices=TARGETS,
+        default="fpga",
+        help="fpga (default), or c: the same machine as C99, for a processor",
+    )
     parser.add_argument(
         "--interface",
         choices=INTERFACES,
@@ -233,13 +247,16 @@ def _build(args: argparse.Namespace) -> None:
     board = choose_board(args.board, args.part, args.clock)
     with progress.running():
         try:
-            done = build(args.model, board, _options(args), how, progress.log)
+            make = build_c if args.target == "c" else build
+            done = make(args.model, board, _options(args), how, progress.log)
         except KeyboardInterrupt:
             kept = "nothing was written, an earlier build is untouched"
             raise KeyboardInterrupt(kept) from None
     if args.json:
         steps = {"passes": _steps(done.design)} if args.explain else {}
         print(json.dumps({"folder": str(done.folder), **done.report, **steps}))
+    elif args.target == "c":
+        show_c_build(done)
     else:
         show_build(done)
         if args.explain:

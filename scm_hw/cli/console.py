@@ -127,6 +127,24 @@ def show_build(build: Build) -> None:
         console.print(f"  {name:<14} {what}")
 
 
+def show_c_build(build: Build) -> None:
+    """What the machine in C gives and takes, and its files."""
+    report, names = build.report, build.design.names
+    lines = [_accuracy_line(report)]
+    checked = report["vectors"]
+    lines.append("not run (--no-sim)" if checked is None else f"{checked:,} vectors, 0 mismatches")
+    for size in report["sizes"]:
+        lines.append(f"{size['core']}: {size['text']:,} bytes of code, {size['ram']:,} of memory")
+    if not report["sizes"]:
+        lines.append("sizes for Cortex-M need arm-none-eabi-gcc")
+    print(printable(f"{report['name']} in C"))
+    for line in lines:
+        print(f"  {line}")
+    print(f"digest {report['digest'][:16]}, files in {printable(str(build.folder))}/:")
+    for name in (names.model_source, names.model_header, names.formats_header, names.model_test):
+        print(f"  {name}")
+
+
 def summary_lines(report: dict[str, Any]) -> list[str]:
     """Accuracy, time, resources and checks, a line each."""
     lines = [_accuracy_line(report), _time_line(report), _resource_line(report)]
@@ -201,11 +219,12 @@ def paper_table(report: dict[str, Any]) -> Table:
 
 
 def _files_to_open(build: Build) -> list[tuple[str, str]]:
+    names = build.design.names
     known = [
-        ("the core", "scm_core.v"),
-        ("the core behind AXI4-Stream", "scm_axis.v"),
-        ("the core behind AXI4-Lite", "scm_axil.v"),
-        ("its registers, for software in C", "scm_regs.h"),
+        ("the core", f"{names.core}.v"),
+        ("the core behind AXI4-Stream", f"{names.wrapper('axis')}.v"),
+        ("the core behind AXI4-Lite", f"{names.wrapper('axil')}.v"),
+        ("its registers, for software in C", names.registers_header),
         ("vivado -mode batch -source package_ip.tcl", "package_ip.tcl"),
         ("the board top, around the core", "scm_top.v"),
         ("the bitstream", "scm_top.bit"),
@@ -213,7 +232,7 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
         ("makes the bitstream once more", "build.sh"),
         ("vivado -mode batch -source build.tcl", "build.tcl"),
         ("vivado -mode batch -source project.tcl, then open the project", "project.tcl"),
-        ("self-checking test bench, with its vectors", "tb_scm_core.v"),
+        ("self-checking test bench, with its vectors", names.testbench_file),
         ("all figures", "report.json"),
         ("the same to look at, in a browser", "report.html"),
     ]

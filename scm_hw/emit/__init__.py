@@ -2,14 +2,13 @@
 
 from scm_hw.emit.boards import board_files, uart_files
 from scm_hw.emit.formats import formats_files
-from scm_hw.emit.interface import INTERFACES, interface_files, wrapper_name
-from scm_hw.emit.registers import REGISTERS_HEADER, register_files
+from scm_hw.emit.interface import INTERFACES, interface_files
+from scm_hw.emit.registers import register_files
 from scm_hw.emit.testbench import testbench_files
 from scm_hw.emit.vivado import out_of_context_files
 
 __all__ = [
     "INTERFACES",
-    "REGISTERS_HEADER",
     "board_files",
     "formats_files",
     "interface_files",
@@ -17,5 +16,4 @@ __all__ = [
     "register_files",
     "testbench_files",
     "uart_files",
-    "wrapper_name",
 ]

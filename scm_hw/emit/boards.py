@@ -8,6 +8,7 @@ from scm_hw.boards import Board
 from scm_hw.boards.toolchains import toolchain_of
 from scm_hw.boards.top import BoardTop
 from scm_hw.boards.uart_top import UartTop
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.emit.build_script import build_script
 from scm_hw.emit.plan import plan_files
 from scm_hw.emit.vivado import vivado_files
@@ -18,31 +19,42 @@ from scm_hw.tools.toolchain import TOP
 
 
 def board_files(
-    board: Board, core_verilog: str, vectors: Vectors, toolchain: str = "auto"
+    board: Board,
+    core_verilog: str,
+    vectors: Vectors,
+    toolchain: str = "auto",
+    names: Names = DEFAULT,
 ) -> dict[str, str]:
     """A board top that tests the core with vectors, constraints and scripts, file name to text."""
-    core = VerilogCore(vectors.in_width, vectors.out_width)
-    return _files(board, core_verilog, BoardTop(board, core, vectors), toolchain)
+    core = VerilogCore(vectors.in_width, vectors.out_width, names.core)
+    return _files(board, core_verilog, BoardTop(board, core, vectors), toolchain, names)
 
 
 def uart_files(
-    board: Board, core_verilog: str, hello: Hello, description: bytes, toolchain: str = "auto"
+    board: Board,
+    core_verilog: str,
+    hello: Hello,
+    description: bytes,
+    toolchain: str = "auto",
+    names: Names = DEFAULT,
 ) -> dict[str, str]:
     """A board top that answers over the serial port, constraints and scripts."""
-    core = VerilogCore(hello.in_width, hello.out_width)
-    return _files(board, core_verilog, UartTop(board, core, hello, description), toolchain)
+    core = VerilogCore(hello.in_width, hello.out_width, names.core)
+    return _files(board, core_verilog, UartTop(board, core, hello, description), toolchain, names)
 
 
-def _files(board: Board, core_verilog: str, top: Elaboratable, choice: str) -> dict[str, str]:
-    tools = toolchain_of(board, choice)
+def _files(
+    board: Board, core_verilog: str, top: Elaboratable, choice: str, names: Names
+) -> dict[str, str]:
+    tools = toolchain_of(board, choice, names.core)
     if tools is not None and tools.name == "xray":
-        planned = plan_files(board, core_verilog, top, toolchain="Xray")
-        files = vivado_files(board, core_verilog, top)
+        planned = plan_files(board, core_verilog, top, names.core, toolchain="Xray")
+        files = vivado_files(board, core_verilog, top, names)
         own = {"xray.v": planned[f"{TOP}.v"], "xray.xdc": planned[f"{TOP}.xdc"]}
         return files | own | {"build.sh": build_script(tools)}
     if board.family == "xc7":
-        return vivado_files(board, core_verilog, top)
-    planned = plan_files(board, core_verilog, top)
+        return vivado_files(board, core_verilog, top, names)
+    planned = plan_files(board, core_verilog, top, names.core)
     if tools is None:
         # What the vendor's tools, or others, take: as Amaranth writes it.
         return planned

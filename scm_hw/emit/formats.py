@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
-from scm_hw.rtl.uart.description import Description, Feature, Word
+from scm_hw.rtl.uart.description import Description
 
-HEADER = "scm_formats.h"
-MODULE = "scm_formats.py"
+_HEADER, _MODULE = "scm_formats.h", "formats.py.txt"
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Field:
 
     An input of `kind` code or adc is `floor((x - low) / (high - low) * 2**fraction)`, kept to its
     bits, over the training range or that of the sensor; one of kind word, and an output, is fixed
-    point: `low + n / 2**fraction * (high - low)`.
+    point: `low + n / 2**fraction * (high - low)`. The integers of an
+    input are kept to `least` and `most`.
     """
 
     name: str
@@ -31,9 +32,13 @@ class Field:
     fraction: int
     low: float
     high: float
+    least: int
+    most: int
 
 
-def formats_files(description: Description, digest: str, latency: int) -> dict[str, str]:
+def formats_files(
+    description: Description, digest: str, latency: int, names: Names = DEFAULT
+) -> dict[str, str]:
     """Both files, name to text."""
     facts = {
         "digest": digest,
@@ -45,26 +50,26 @@ def formats_files(description: Description, digest: str, latency: int) -> dict[s
         "outputs": [vars(field) for field in output_fields(description)],
     }
     dictionary = pprint.pformat(facts, width=100, sort_dicts=False)
-    title = '"""The formats of the fields of in_data and out_data."""'
     return {
-        HEADER: _header(facts, input_fields(description), output_fields(description)),
-        MODULE: f"{title}\n\nFORMATS = {dictionary}\n",
+        names.formats_header: _header(
+            names, facts, input_fields(description), output_fields(description)
+        ),
+        names.formats_module: render(__package__, _MODULE, formats=dictionary),
     }
 
 
 def input_fields(description: Description) -> list[Field]:
-    ports: list[Feature | Word] = [*description.features, *description.words]
     found, offset = [], 0
-    for port in ports:
-        if isinstance(port, Feature):
-            meaning = ("adc" if port.sensor else "code", False, port.bits)
-        else:
-            meaning = ("word", port.least < 0, port.fraction)
-        kind, signed, fraction = meaning
-        found.append(
-            Field(port.name, kind, offset, port.bits, signed, fraction, port.low, port.high)
-        )
-        offset += port.bits
+    for feature in description.features:
+        kind, bits, most = "adc" if feature.sensor else "code", feature.bits, 2**feature.bits - 1
+        low, high = feature.low, feature.high
+        found.append(Field(feature.name, kind, offset, bits, False, bits, low, high, 0, most))
+        offset += bits
+    for word in description.words:
+        signed, scale = word.least < 0, (word.fraction, word.low, word.high)
+        reach = (word.least, word.most)
+        found.append(Field(word.name, "word", offset, word.bits, signed, *scale, *reach))
+        offset += word.bits
     return found
 
 
@@ -72,19 +77,21 @@ def output_fields(description: Description) -> list[Field]:
     kind = "word" if description.classes is None else "class"
     found, offset = [], 0
     for port in description.outputs:
-        found.append(
-            Field(
-                port.name, kind, offset, port.bits, port.signed, port.fraction, port.low, port.high
-            )
-        )
+        scale = (port.fraction, port.low, port.high)
+        half = 1 << port.bits - 1
+        reach = (-half, half - 1) if port.signed else (0, 2 * half - 1)
+        found.append(Field(port.name, kind, offset, port.bits, port.signed, *scale, *reach))
         offset += port.bits
     return found
 
 
-def _header(facts: dict[str, Any], inputs: Sequence[Field], outputs: Sequence[Field]) -> str:
+def _header(
+    names: Names, facts: dict[str, Any], inputs: Sequence[Field], outputs: Sequence[Field]
+) -> str:
     return render(
         __package__,
-        HEADER,
+        _HEADER,
+        names=names,
         digest=facts["digest"],
         latency=facts["latency"],
         in_width=facts["in_width"],

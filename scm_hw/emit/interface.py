@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scm_hw.boards import Board
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore
 from scm_hw.rtl.ports import CorePorts, VerilogCore
@@ -14,23 +15,22 @@ INTERFACES = ("stream", "axis", "axil")
 IP_SCRIPT = "package_ip.tcl"
 
 
-def wrapper_name(interface: str) -> str:
-    """The module, and the file without its suffix."""
-    return f"scm_{interface}"
-
-
-def interface_files(interface: str, ports: CorePorts, digest: str, board: Board) -> dict[str, str]:
+def interface_files(
+    interface: str, ports: CorePorts, digest: str, board: Board, names: Names = DEFAULT
+) -> dict[str, str]:
     """Wrapper and packaging script, file name to text; nothing for the bare core."""
     if interface == "stream":
         return {}
-    name = wrapper_name(interface)
+    name = names.wrapper(interface)
     return {
-        f"{name}.v": _wrapper(interface, ports, digest),
+        f"{name}.v": _wrapper(interface, ports, digest, names),
         IP_SCRIPT: render(
             __package__,
             IP_SCRIPT,
             part=board.part,
             name=name,
+            core=names.core,
+            version=ip_version(digest),
             display=_TITLES[interface],
             buses=" ".join(_BUSES[interface]),
             families=" ".join(f"{family} Production" for family in _FAMILIES),
@@ -40,8 +40,13 @@ def interface_files(interface: str, ports: CorePorts, digest: str, board: Board)
     }
 
 
-def _wrapper(interface: str, ports: CorePorts, digest: str) -> str:
-    core = VerilogCore(sum(ports.in_widths), sum(ports.out_widths))
+def ip_version(digest: str) -> str:
+    """Of equal designs the same; a catalogue takes numbers between dots."""
+    return f"1.{int(digest[:4], 16)}.{int(digest[4:8], 16)}"
+
+
+def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str:
+    core = VerilogCore(sum(ports.in_widths), sum(ports.out_widths), names.core)
     wrapper: AxiStreamCore | AxiLiteCore
     if interface == "axis":
         wrapper = AxiStreamCore(core, latency=ports.latency, signed=ports.out_signed[-1])
@@ -53,7 +58,7 @@ def _wrapper(interface: str, ports: CorePorts, digest: str) -> str:
             out_signed=ports.out_signed,
             digest=digest,
         )
-    name = wrapper_name(interface)
+    name = names.wrapper(interface)
     return from_rtlil(to_rtlil(wrapper, name), name)
 
 

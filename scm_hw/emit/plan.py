@@ -11,7 +11,7 @@ from amaranth.hdl import Elaboratable
 from scm_hw.boards import Board
 from scm_hw.errors import OptionError
 from scm_hw.rtl.verilog import from_rtlil, garbage_kept
-from scm_hw.tools.toolchain import CORE, TOP
+from scm_hw.tools.toolchain import TOP
 
 _VERILOG = re.compile(r"emit_(debug_)?verilog")
 
@@ -20,6 +20,7 @@ def plan_files(
     board: Board,
     core_verilog: str,
     top: Elaboratable,
+    core: str,
     *,
     toolchain: str | None = None,
     **words: str,
@@ -28,7 +29,7 @@ def plan_files(
     assert board.platform is not None
     options = {} if toolchain is None else {"toolchain": toolchain}
     platform = _asking_for_rtlil(board.platform)(**options)
-    platform.add_file(f"{CORE}.v", core_verilog)
+    platform.add_file(f"{core}.v", core_verilog)
     try:
         with garbage_kept():
             plan = platform.build(top, name=TOP, do_build=False, emit_src=False, **words)
@@ -37,7 +38,7 @@ def plan_files(
             f"board must have a file in amaranth-boards that takes a top, not {board.name!r}, "
             f"whose file fails ({error}); choose another board"
         ) from None
-    files = {name: _text(content) for name, content in plan.files.items() if name != f"{CORE}.v"}
+    files = {name: _text(content) for name, content in plan.files.items() if name != f"{core}.v"}
     rtlil = files.pop(f"{TOP}.rtlil")
     return files | {f"{TOP}.v": _text(from_rtlil(rtlil, TOP))}
 

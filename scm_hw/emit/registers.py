@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.emit.formats import Field, c_string, input_fields, output_fields
-from scm_hw.emit.interface import wrapper_name
 from scm_hw.rtl.axi import registers
 from scm_hw.rtl.uart.description import Description
 
-REGISTERS_HEADER = "scm_regs.h"
+_HEADER = "scm_regs.h"
 
 
-def register_files(interface: str, description: Description, digest: str) -> dict[str, str]:
+def register_files(
+    interface: str, description: Description, digest: str, names: Names = DEFAULT
+) -> dict[str, str]:
     """The header, file name to text; nothing where there are no registers."""
     if interface != "axil":
         return {}
     text = render(
         __package__,
-        REGISTERS_HEADER,
-        module=wrapper_name(interface),
+        _HEADER,
+        names=names,
         digest=digest,
         at=registers,
         inputs=list(_ports(input_fields(description), registers.INPUT_BASE)),
@@ -29,7 +31,7 @@ def register_files(interface: str, description: Description, digest: str) -> dic
         hex=lambda number: f"{number:#x}u",
         comment=_comment,
     )
-    return {REGISTERS_HEADER: text}
+    return {names.registers_header: text}
 
 
 def _ports(fields: Iterable[Field], base: int) -> Iterable[dict[str, Any]]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.errors import OptionError
 from scm_hw.sim.scenario import stalled_vectors
 from scm_hw.sim.vectors import INPUTS, OUTPUTS, Vectors
 
-TESTBENCH = "tb_scm_core.v"
-# The core in it, by its instances; and the cycles whose switching is written down.
-DUT = ("tb_scm_core", "dut")
+_TEMPLATE = "tb_scm_core.v"
+# The instance of the core in it.
+DUT = "dut"
+# The cycles whose switching is written down.
 CLOCK_PS = 10_000
 ACTIVITY_CYCLES = 400
 
 
-def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[str, str]:
+def testbench_files(
+    vectors: Vectors, latency: int, interval: int = 1, names: Names = DEFAULT
+) -> dict[str, str]:
     """The test bench and its vectors, file name to text.
 
     It plays the vectors at full speed, and the first of them with stalls on both sides, into a sink
@@ -28,7 +32,8 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
         )
     bench = render(
         __package__,
-        TESTBENCH,
+        _TEMPLATE,
+        core=names.core,
         in_width=vectors.in_width,
         out_width=vectors.out_width,
         count=len(vectors),
@@ -39,4 +44,4 @@ def testbench_files(vectors: Vectors, latency: int, interval: int = 1) -> dict[s
         outputs=OUTPUTS,
         activity=ACTIVITY_CYCLES,
     )
-    return {TESTBENCH: bench, **vectors.hex_files()}
+    return {names.testbench_file: bench, **vectors.hex_files()}

@@ -2,7 +2,7 @@
 
 `vivado -mode batch -source build.tcl` makes a bitstream with reports of timing, utilisation and
 power; `vivado -mode batch -source project.tcl` makes a project for the GUI. Both run in the build's
-folder, beside `scm_core.v` and the test bench. A design that misses its clock ends `build.tcl` with
+folder, beside the core and the test bench. A design that misses its clock ends `build.tcl` with
 exit code 1 and no bitstream, unless `-tclargs allow_negative_slack` is given.
 """
 
@@ -14,12 +14,14 @@ from typing import Any
 from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.emit.plan import plan_files
-from scm_hw.emit.testbench import DUT, TESTBENCH
+from scm_hw.emit.testbench import DUT
+from scm_hw.rtl.ports import INSTANCE
 from scm_hw.sim.vectors import INPUTS, OUTPUTS
 from scm_hw.target import XC7
-from scm_hw.tools.toolchain import CORE, TOP
+from scm_hw.tools.toolchain import TOP
 
 # What switches in the core; builds without simulation have none.
 ACTIVITY = "activity.saif"
@@ -30,30 +32,32 @@ ALLOW = "allow_negative_slack"
 
 def core_path(top: str) -> tuple[str, ...]:
     """The instances that the core lies in, in a board top."""
-    return ("server" if top == "uart" else "self_test", "core", CORE)
+    return ("server" if top == "uart" else "self_test", "core", INSTANCE)
 
 
-def vivado_files(board: Board, core_verilog: str, top: Elaboratable) -> dict[str, str]:
-    """The top around `scm_core.v`, and what Vivado needs to build it."""
-    read_activity = _script("read_activity.tcl").rstrip("\n")
-    planned = plan_files(board, core_verilog, top, script_after_route=read_activity)
+def vivado_files(
+    board: Board, core_verilog: str, top: Elaboratable, names: Names = DEFAULT
+) -> dict[str, str]:
+    """The top around the core, and what Vivado needs to build it."""
+    read_activity = _script("read_activity.tcl", names).rstrip("\n")
+    planned = plan_files(board, core_verilog, top, names.core, script_after_route=read_activity)
     verilog = planned[f"{TOP}.v"]
     return {
         f"{TOP}.v": verilog,
         f"{TOP}.xdc": planned[f"{TOP}.xdc"] + _pin_constraints(verilog),
-        "build.tcl": _checked(planned[f"{TOP}.tcl"]),
-        "project.tcl": _project(board, TOP, [f"{CORE}.v", f"{TOP}.v"], f"{TOP}.xdc"),
+        "build.tcl": _checked(planned[f"{TOP}.tcl"], names),
+        "project.tcl": _project(board, names, TOP, [f"{names.core}.v", f"{TOP}.v"], f"{TOP}.xdc"),
     }
 
 
-def _checked(script: str) -> str:
+def _checked(script: str, names: Names) -> str:
     """The platform's script, with a check of slack right before it writes the bitstream.
 
     The platform has a place for such text, but some boards need it for settings of their own.
     """
     before, step, after = script.partition("write_bitstream ")
     assert step and "_design\n" not in after
-    return before + _script("check_slack.tcl") + step + after
+    return before + _script("check_slack.tcl", names) + step + after
 
 
 def _pin_constraints(verilog: str) -> str:
@@ -72,8 +76,9 @@ def _pin_constraints(verilog: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def out_of_context_files(board: Board) -> dict[str, str]:
+def out_of_context_files(board: Board, names: Names = DEFAULT) -> dict[str, str]:
     """Constraints and scripts for the core alone, to be placed in a design of the user's own."""
+    core = names.core
     constraint = render(
         __package__,
         "core.xdc",
@@ -82,14 +87,17 @@ def out_of_context_files(board: Board) -> dict[str, str]:
         setup=f"{XC7.setup:.3f}",
     )
     return {
-        f"{CORE}.xdc": constraint,
-        "build.tcl": _script("out_of_context.tcl", part=board.part, core=CORE),
-        "project.tcl": _project(board, CORE, [f"{CORE}.v"], f"{CORE}.xdc", out_of_context=True),
+        f"{core}.xdc": constraint,
+        "build.tcl": _script("out_of_context.tcl", names, part=board.part, core=core),
+        "project.tcl": _project(
+            board, names, core, [f"{core}.v"], f"{core}.xdc", out_of_context=True
+        ),
     }
 
 
 def _project(
     board: Board,
+    names: Names,
     top: str,
     sources: list[str],
     constraints: str,
@@ -98,18 +106,20 @@ def _project(
 ) -> str:
     return _script(
         "project.tcl",
+        names,
         part=board.part,
         top=top,
         sources=" ".join(sources),
         constraints=constraints,
-        testbench=TESTBENCH,
+        bench=names.testbench,
+        testbench=names.testbench_file,
         inputs=INPUTS,
         outputs=OUTPUTS,
         out_of_context=out_of_context,
     )
 
 
-def _script(name: str, **words: Any) -> str:
+def _script(name: str, names: Names, **words: Any) -> str:
     """A script, with the words that several of them have in common."""
-    scope = "/".join(DUT)
+    scope = f"{names.testbench}/{DUT}"
     return render(__package__, name, allow=ALLOW, activity=ACTIVITY, scope=scope, **words)

@@ -13,7 +13,7 @@ from pathlib import Path
 from scm_hw.boards import Board
 from scm_hw.common.folders import write_files
 from scm_hw.common.outputs import Kind, check_output
-from scm_hw.design import CORE, Design
+from scm_hw.design import Design
 from scm_hw.emit import uart_files
 from scm_hw.emit.identity import identity
 from scm_hw.errors import OptionError, ToolError
@@ -48,8 +48,14 @@ def compile_emulator(design: Design, folder: Path, name: str = "") -> Path:
             "choose one of the listed boards, at its own clock"
         )
     hello, description = identity(design, name)
-    top = uart_files(design.board, design.verilog, hello, description)[f"{TOP}.v"]
-    sources = {f"{TOP}.v": top, f"{CORE}.v": design.verilog, "primitives.v": PRIMITIVES}
+    top = uart_files(design.board, design.verilog, hello, description, names=design.names)[
+        f"{TOP}.v"
+    ]
+    sources = {
+        f"{TOP}.v": top,
+        f"{design.names.core}.v": design.verilog,
+        "primitives.v": PRIMITIVES,
+    }
     sources[MAIN] = _main(top, hello)
     write_files(folder, sources)
     return _verilate(folder, list(sources))

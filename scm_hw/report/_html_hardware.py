@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scm_hw.design import Design
-from scm_hw.emit.formats import HEADER, MODULE
-from scm_hw.emit.interface import IP_SCRIPT, wrapper_name
-from scm_hw.emit.registers import REGISTERS_HEADER
+from scm_hw.emit.interface import IP_SCRIPT
 from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report import plots
@@ -285,7 +283,7 @@ def vivado_section(report: dict[str, Any], design: Design) -> Section:
     if design.board.family != "xc7":
         return _files_section(report, design)
     has_board = design.board.platform is not None
-    top = "scm_top" if has_board else "scm_core"
+    top = "scm_top" if has_board else design.names.core
     made = "a bitstream" if has_board else "the placed and routed core, out of context,"
     lines = [
         ("build.tcl", f"{made} with reports of timing, utilisation and power", ""),
@@ -346,23 +344,24 @@ _TOPS = {
 def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
     has_board, simulated = design.board.platform is not None, report["checks"]["test_bench"]
     board = [("scm_top.v", _TOPS[design.options.top])] if has_board else []
-    wrapper = wrapper_name(design.options.interface)
+    names = design.names
+    wrapper = names.wrapper(design.options.interface)
     bus = []
     if design.options.interface != "stream":
         bus = [(f"{wrapper}.v", "the bus around the core"), (IP_SCRIPT, "packages it as Vivado IP")]
     if design.options.interface == "axil":
-        bus.append((REGISTERS_HEADER, "addresses and bits of its registers, for C"))
+        bus.append((names.registers_header, "addresses and bits of its registers, for C"))
     return [
-        ("scm_core.v", "the core"),
+        (f"{names.core}.v", "the core"),
         *board,
         *bus,
         *_tool_files(design),
-        ("tb_scm_core.v", "self-checking test bench, for Vivado's simulator and Icarus alike"),
+        (names.testbench_file, "self-checking test bench, for Vivado's simulator and Icarus alike"),
         ("vectors_in.hex", "its input words"),
         ("vectors_out.hex", "the output words it expects"),
         *([_ACTIVITY_FILE] if simulated and design.board.family == "xc7" else []),
-        (HEADER, "the formats of the fields, for C"),
-        (MODULE, "the same for Python"),
+        (names.formats_header, "the formats of the fields, for C"),
+        (names.formats_module, "the same for Python"),
         ("report.json", "all figures of this page, for programs"),
         ("digest.txt", "the digest of model, options and tools"),
     ]
@@ -372,7 +371,7 @@ def _tool_files(design: Design) -> list[tuple[str, str]]:
     """Constraints and scripts."""
     found, tools = [], design.toolchain
     if design.board.family == "xc7":
-        top = "scm_top" if design.board.platform is not None else "scm_core"
+        top = "scm_top" if design.board.platform is not None else design.names.core
         found += [
             (f"{top}.xdc", "constraints"),
             ("build.tcl", "synthesis, implementation and reports"),

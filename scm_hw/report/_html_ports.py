@@ -22,7 +22,7 @@ def ports_section(report: dict[str, Any]) -> Section:
     """How samples and results are packed, and the handshake around them."""
     formats = report["formats"]
     words = (
-        "scm_core has clk, rst (synchronous, active high), and a valid/ready handshake on both "
+        "The core has clk, rst (synchronous, active high), and a valid/ready handshake on both "
         "sides: a transfer happens at a clock edge where both are high. The first port listed is "
         "in the lowest bits. A value is the integer over two to the power of its fraction; 0 and 1 "
         "of it stand for the ends of what is listed last: the training range of a feature or "

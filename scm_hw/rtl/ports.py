@@ -10,6 +10,9 @@ from amaranth.lib.wiring import Component, In, Out
 
 from scm_hw.ir import Range
 
+# Of the core in whatever is around it.
+INSTANCE = "scm_core"
+
 
 def core_members(in_width: int, out_width: int) -> dict[str, Any]:
     """The members of every component with the core's interface."""
@@ -44,17 +47,18 @@ class CorePorts:
 
 
 class VerilogCore(Component):
-    """The core as the emitted Verilog module `scm_core`: what was checked is what is built."""
+    """The core as the emitted Verilog module `name`: what was checked is what is built."""
 
-    def __init__(self, in_width: int, out_width: int) -> None:
+    def __init__(self, in_width: int, out_width: int, name: str = "scm_core") -> None:
         self.in_width = in_width
         self.out_width = out_width
+        self.name = name
         super().__init__(core_members(in_width, out_width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.scm_core = Instance(
-            "scm_core",
+        m.submodules[INSTANCE] = Instance(
+            self.name,
             i_clk=ClockSignal(),
             i_rst=ResetSignal(allow_reset_less=True),
             i_in_valid=self.in_valid,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from scm_hw.common.folders import write_files
 from scm_hw.common.outputs import folder_of
-from scm_hw.design import CORE, Design
-from scm_hw.emit import testbench_files, wrapper_name
-from scm_hw.emit.testbench import CLOCK_PS, DUT, TESTBENCH
+from scm_hw.design import Design
+from scm_hw.emit import testbench_files
+from scm_hw.emit.testbench import CLOCK_PS, DUT
 from scm_hw.emit.vivado import ACTIVITY, core_path
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.sim.vectors import Vectors
@@ -47,7 +47,7 @@ AMARANTH_LANES = 256
 
 # What a failed build leaves beside the place of a good one; this file says why it failed.
 FAILURE = "failed.txt"
-FAILED = folder_of("what a failed build left", FAILURE, TESTBENCH)
+FAILED = folder_of("what a failed build left", FAILURE)
 
 Log = Callable[[str], None]
 
@@ -129,7 +129,7 @@ def simulate(
             failed=workdir / "amaranth_failed.vcd",
             probes=lambda index: expected_probes(design, rows.inputs[chosen[index]]),
         )
-    source = workdir / f"{CORE}.v"
+    source = workdir / f"{design.names.core}.v"
     write_files(workdir, {source.name: design.verilog})
     run = run_icarus if simulator == "icarus" else run_verilator
     return run(
@@ -140,6 +140,7 @@ def simulate(
         workdir=workdir,
         waves=waves,
         seed=seed,
+        top=design.names.core,
         probes=lambda index: expected_probes(design, rows.inputs[index]),
     )
 
@@ -216,6 +217,7 @@ def check_netlist(
         plan.initiation_interval,
         workdir=workdir,
         family=design.board.family,
+        top=design.names.core,
     )
     if not result.ok:
         _kept(result, design, rows, workdir, keep_failure).check()
@@ -229,10 +231,12 @@ def _kept(
     clear_failure(keep)
     shutil.copytree(folder, keep, dirs_exist_ok=True)
     plan = design.schedule
-    bench = testbench_files(select_vectors(design, rows), plan.latency, plan.initiation_interval)
+    vectors, names = select_vectors(design, rows), design.names
+    bench = testbench_files(vectors, plan.latency, plan.initiation_interval, names)
     if result.waveform is not None and result.waveform.is_relative_to(folder):
         result = replace(result, waveform=keep / result.waveform.relative_to(folder))
-    write_files(keep, {f"{CORE}.v": design.verilog, **bench, FAILURE: f"{result.verdict}\n"})
+    verilog = {f"{names.core}.v": design.verilog}
+    write_files(keep, {**verilog, **bench, FAILURE: f"{result.verdict}\n"})
     return result
 
 
@@ -254,17 +258,20 @@ def check_files(
         _run_bench(folder, design, workdir, log)
     if found.lint:
         log("linting")
-        lint([folder / f"{CORE}.v"], CORE)
+        core = design.names.core
+        lint([folder / f"{core}.v"], core)
         # The primitives of other families than these are not ours to know.
         if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
-            lint([folder / "scm_top.v", folder / f"{CORE}.v"], "scm_top")
+            lint([folder / "scm_top.v", folder / f"{core}.v"], "scm_top")
 
 
 def _run_bench(folder: Path, design: Design, workdir: Path, log: Log) -> None:
     log("running the Verilog test bench")
     # Only Vivado can read what is made of it.
     waveform = workdir / "activity.vcd" if design.board.family == "xc7" else None
-    vectors, cycles = run_testbench(folder, workdir=workdir / "testbench", activity=waveform)
+    vectors, cycles = run_testbench(
+        folder, workdir=workdir / "testbench", names=design.names, activity=waveform
+    )
     if cycles != design.schedule.latency:
         raise MismatchError(
             f"test bench must take {design.schedule.latency} cycles, not {cycles} "
@@ -280,7 +287,9 @@ def _activity(waveform: Path, design: Design) -> str:
         wave = read_vcd(lines)
     inside = core_path(design.options.top) if design.board.platform is not None else ()
     period = 1e6 / design.clock_mhz
-    return saif_file(wave, top=DUT, inside=inside, scale=period / CLOCK_PS)
+    return saif_file(
+        wave, top=(design.names.testbench, DUT), inside=inside, scale=period / CLOCK_PS
+    )
 
 
 def check_interface(
@@ -295,8 +304,8 @@ def check_interface(
     interface = design.options.interface
     if interface == "stream":
         return
-    name = wrapper_name(interface)
-    sources = [folder / f"{CORE}.v", folder / f"{name}.v"]
+    name = design.names.wrapper(interface)
+    sources = [folder / f"{design.names.core}.v", folder / f"{name}.v"]
     if found.lint:
         log(f"linting {name}")
         lint(sources, name)
@@ -311,4 +320,5 @@ def check_interface(
                 design.digest,
                 simulator,
                 workdir=workdir,
+                names=design.names,
             )

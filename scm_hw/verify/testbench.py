@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from scm_hw.emit.testbench import TESTBENCH
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.errors import MismatchError
 from scm_hw.tools import simulators
 from scm_hw.tools.icarus import compile_verilog, run_program
@@ -17,22 +17,26 @@ _PASS = re.compile(r"^PASS: (\d+) vectors, (\d+) cycles$", re.MULTILINE)
 
 def run_testbench(
     folder: Path,
-    verilog: Sequence[str] = ("scm_core.v",),
+    verilog: Sequence[str] = (),
     *,
+    names: Names = DEFAULT,
     workdir: Path,
     timeout: float = 1800.0,
     activity: Path | None = None,
 ) -> tuple[int, int]:
     """Run the test bench in `folder` on the Verilog beside it; its vectors and latency in cycles.
 
+    Other `verilog` than the core's takes its place.
+
     Everything this writes goes to `workdir`, and a waveform of its first cycles to `activity`.
     MismatchError where the bench finds a fault.
     """
     simulators.require("icarus")
     workdir.mkdir(parents=True, exist_ok=True)
-    program, log = workdir / "tb_scm_core.vvp", workdir / "testbench.log"
-    sources = [TESTBENCH, *verilog]
-    compile_verilog(sources, program, top="tb_scm_core", cwd=folder, log=log, timeout=timeout)
+    program, log = workdir / f"{names.testbench}.vvp", workdir / "testbench.log"
+    sources = [names.testbench_file, *(verilog or [f"{names.core}.v"])]
+    top = names.testbench
+    compile_verilog(sources, program, top=top, cwd=folder, log=log, timeout=timeout)
     if activity is not None:
         # Icarus is slow where it records, and goes on being slow after that: in a run of its own.
         recorded = f"+activity={activity.resolve()}"
@@ -40,5 +44,7 @@ def run_testbench(
     code, text = run_program(program, cwd=folder, log=log, timeout=timeout)
     passed = _PASS.search(text)
     if passed is None or code:
-        raise MismatchError(f"{TESTBENCH} must pass, not fail ({telling_line(log)}); see {log}")
+        raise MismatchError(
+            f"{names.testbench_file} must pass, not fail ({telling_line(log)}); see {log}"
+        )
     return int(passed[1]), int(passed[2])

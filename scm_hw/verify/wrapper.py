@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from scm_hw.emit import wrapper_name
+from scm_hw.common.names import DEFAULT, Names
 from scm_hw.errors import MismatchError, ToolError
 from scm_hw.rtl.ports import CorePorts
 from scm_hw.sim.vectors import Vectors
@@ -28,6 +28,7 @@ def run_interface(
     simulator: str,
     *,
     workdir: Path,
+    names: Names = DEFAULT,
     seed: int = 0,
     timeout: float = 1200.0,
 ) -> int:
@@ -36,11 +37,12 @@ def run_interface(
     MismatchError where a result, a response, a register or the place of a `tlast` is wrong.
     """
     simulators.require(simulator)
+    top = names.wrapper(interface)
     facts = asdict(ports) | {"digest": digest}
     found = run_cocotb(
         simulator,
         verilog,
-        wrapper_name(interface),
+        top,
         vectors,
         workdir / f"{interface}_{simulator}",
         latency=ports.latency,
@@ -52,12 +54,12 @@ def run_interface(
     for outcome in outcomes:
         if outcome["failures"]:
             raise MismatchError(
-                f"{wrapper_name(interface)} in {simulator} must give what the core gives, not "
+                f"{top} in {simulator} must give what the core gives, not "
                 f"differ ({outcome['name']}: {outcome['failures'][0]})"
             )
     if found.code or len(outcomes) != RUNS[interface]:
         raise ToolError(
-            f"{simulator} must finish its runs of {wrapper_name(interface)}, not end with code "
+            f"{simulator} must finish its runs of {top}, not end with code "
             f"{found.code} ({telling_line(found.log)})"
         )
     return sum(outcome["vectors"] for outcome in outcomes)

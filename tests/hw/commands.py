@@ -15,10 +15,8 @@ from scm_hw import boards
 from scm_hw.build import Build, BuildOptions, build
 from tests.support import model_arrays, write_model
 
-# What a board's build and a bare part's build have in common.
+# What a board's build and a bare part's build have in common, besides files with its own name.
 COMMON_FILES = {
-    "scm_core.v",
-    "tb_scm_core.v",
     "vectors_in.hex",
     "vectors_out.hex",
     "build.tcl",
@@ -26,9 +24,14 @@ COMMON_FILES = {
     "report.json",
     "report.html",
     "digest.txt",
-    "scm_formats.h",
-    "scm_formats.py",
 }
+
+
+def own_files(name: str) -> set[str]:
+    """The files of every build that carry its name."""
+    return {f"{name}_core.v", f"tb_{name}_core.v", f"{name}_formats.h", f"{name}_formats.py"}
+
+
 SMALL: dict[str, Any] = {"features": 2, "layers": (3,), "bits": 3, "input_bits": 4, "rows": 10}
 
 

@@ -33,7 +33,7 @@ def golden_model() -> dict[str, np.ndarray]:
 
 
 def golden_design(model: Path = MODEL) -> Design:
-    return load_design(model, boards.get("nexys-a7"), Options(clock_mhz=CLOCK_MHZ))
+    return load_design(model, boards.get("nexys-a7"), Options(clock_mhz=CLOCK_MHZ), "scm")
 
 
 def golden_files(design: Design) -> dict[str, str]:

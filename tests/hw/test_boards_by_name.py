@@ -160,5 +160,5 @@ def test_a_build_for_another_makers_board(tmp_path: Path) -> None:
     assert report["implementation"] is None
     assert report["device"]["family"] == "lut4"
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"scm_top.v", "scm_core.v", "scm_top.qsf", "build_scm_top.sh", "report.html"} <= names
+    assert {"scm_top.v", "m_core.v", "scm_top.qsf", "build_scm_top.sh", "report.html"} <= names
     assert "build.tcl" not in names

@@ -24,6 +24,7 @@ from tests.hw import oracle
 from tests.hw.commands import (
     COMMON_FILES,
     contents,
+    own_files,
     quick_build,
     run,
     small_arrays,
@@ -33,7 +34,7 @@ from tests.hw.commands import (
 from tests.hw.reports import COUNTED, KEYS
 
 BOARD_FILES = COMMON_FILES | {"scm_top.v", "scm_top.xdc"}
-PART_FILES = COMMON_FILES | {"scm_core.xdc"}
+PART_FILES = COMMON_FILES | {"m_core.xdc"}
 # Evaluation rows, corners of two inputs, random codes.
 VECTORS = 10 + 6 + 200
 
@@ -47,7 +48,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 def test_a_build_leaves_all_its_files(built: Build) -> None:
-    assert contents(built.folder).keys() == BOARD_FILES | {"activity.saif"}
+    assert contents(built.folder).keys() == BOARD_FILES | own_files("servo") | {"activity.saif"}
     assert [path.name for path in built.folder.parent.iterdir() if path.name[0] == "."] == []
     assert json.loads((built.folder / "report.json").read_text()) == built.report
     assert (built.folder / "digest.txt").read_text() == built.report["digest"] + "\n"
@@ -128,8 +129,8 @@ def test_a_part_has_no_board_top(tmp_path: Path) -> None:
     board = choose_board(None, "XC7K70T-2FBG484C", 125.0)
     how = BuildOptions(out=tmp_path / "out", simulators=(), synthesis=False)
     done = build(model, board, Options(clock_mhz=125.0), how)
-    assert contents(done.folder).keys() == PART_FILES
-    assert "-period 8.000" in (done.folder / "scm_core.xdc").read_text()
+    assert contents(done.folder).keys() == PART_FILES | own_files("m")
+    assert "-period 8.000" in (done.folder / "m_core.xdc").read_text()
     assert (done.report["part"], done.report["bit_exact"]) == ("xc7k70tfbg484-2", {})
     assert done.report["resources"]["source"] == "estimate"
 
@@ -140,12 +141,12 @@ def test_every_board_has_its_top(tmp_path: Path) -> None:
     for name in boards.names():
         done = quick_build(model, tmp_path / name, name)
         if boards.get(name).family == "xc7":
-            assert contents(done.folder).keys() == BOARD_FILES
+            assert contents(done.folder).keys() == BOARD_FILES | own_files("m")
             assert boards.get(name).part in (done.folder / "build.tcl").read_text()
         else:
             own = {"build.sh", "scm_top.lpf" if name == "ulx3s-85f" else "scm_top.pcf"}
             vivado = {path for path in BOARD_FILES if path.endswith((".tcl", ".xdc"))}
-            assert contents(done.folder).keys() == BOARD_FILES - vivado | own
+            assert contents(done.folder).keys() == BOARD_FILES - vivado | own_files("m") | own
         digests.add(done.report["digest"])
     assert len(digests) == len(boards.names())
 
@@ -226,7 +227,7 @@ def test_the_default_place_is_below_the_current_folder(
     how = BuildOptions(name="demo", simulators=(), synthesis=False)
     done = build(Path("m.npz"), boards.get("arty-a7"), None, how)
     assert done.folder == Path("rtl_out/demo")
-    assert (tmp_path / "rtl_out" / "demo" / "scm_core.v").exists()
+    assert (tmp_path / "rtl_out" / "demo" / "demo_core.v").exists()
 
 
 def test_a_model_that_goes_away_is_one_line(

@@ -93,7 +93,7 @@ def test_a_wrong_core_fails_the_build_and_is_kept(
     now = contents(tmp_path)
     assert {name: now.pop(name) for name in earlier} == earlier
     assert {name.split("/")[0] for name in now} == {"out.failed"}
-    assert {"out.failed/scm_core.v", "out.failed/tb_scm_core.v"} <= now.keys()
+    assert {"out.failed/m_core.v", "out.failed/tb_m_core.v"} <= now.keys()
 
 
 def test_a_wrong_expectation_names_its_vector(
@@ -131,11 +131,11 @@ def test_files_that_fail_their_own_checks_are_not_handed_out(
     monkeypatch.setattr(
         building,
         "testbench_files",
-        lambda vectors, latency, interval: bench(vectors, latency + 1, interval),
+        lambda vectors, latency, *more: bench(vectors, latency + 1, *more),
     )
     code, line = failing(tmp_path, capsys, "--sim", "icarus")
     assert code == 1
-    assert re.match(r"error: tb_scm_core\.v must pass, not fail \(error: vector 0 took", line)
+    assert re.match(r"error: tb_m_core\.v must pass, not fail \(error: vector 0 took", line)
     log = Path(re.search(r"see (\S+)$", line)[1])
     assert log.is_relative_to(tmp_path / "out.failed")
     assert "FAIL" in log.read_text()

@@ -217,7 +217,7 @@ def test_show_prints_the_program_of_each_stage(
 
 @pytest.mark.parametrize(
     ("simulator", "vectors", "waveform"),
-    [("icarus", 216, "icarus/scm_core.fst"), ("amaranth", 24, "amaranth.vcd")],
+    [("icarus", 216, "icarus/good_core.fst"), ("amaranth", 24, "amaranth.vcd")],
 )
 def test_sim_runs_one_simulator_and_leaves_a_waveform(
     at_work: Path,

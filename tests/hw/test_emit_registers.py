@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scm_hw.emit import REGISTERS_HEADER, register_files
+from scm_hw.common.names import DEFAULT
+from scm_hw.emit import register_files
 from scm_hw.rtl.axi import registers as at
 from scm_hw.rtl.uart.description import Description, Feature, Output
 from tests.support import REPOSITORY
@@ -43,11 +44,13 @@ def expected() -> list[int]:
 
 def test_a_c_program_reads_the_map_from_the_header(tmp_path: Path) -> None:
     files = register_files("axil", DESCRIPTION, DIGEST)
-    (tmp_path / REGISTERS_HEADER).write_text(files[REGISTERS_HEADER], encoding="utf-8")
+    (tmp_path / DEFAULT.registers_header).write_text(
+        files[DEFAULT.registers_header], encoding="utf-8"
+    )
     lines = [f'    printf("%lu\\n", (unsigned long)SCM_{row});' for row in ROWS]
-    program = ["#include <stdio.h>", f'#include "{REGISTERS_HEADER}"']
+    program = ["#include <stdio.h>", f'#include "{DEFAULT.registers_header}"']
     # Twice, as drivers do by way of others.
-    program += [f'#include "{REGISTERS_HEADER}"', "int main(void) {", *lines]
+    program += [f'#include "{DEFAULT.registers_header}"', "int main(void) {", *lines]
     program += ["    puts(SCM_REGS_DIGEST);", "    return 0;", "}"]
     (tmp_path / "main.c").write_text("\n".join(program) + "\n")
     argv = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "main.c", "-o", "main"]

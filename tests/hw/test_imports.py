@@ -42,6 +42,7 @@ STAGES = (
     "verify",
     "report",
     "build",
+    "software",
     "host",
     "cli",
     "__main__",

@@ -10,7 +10,8 @@ from amaranth.lib.wiring import Component
 
 from scm_hw import boards
 from scm_hw.__main__ import main
-from scm_hw.emit import interface_files, wrapper_name
+from scm_hw.common.names import DEFAULT
+from scm_hw.emit import interface_files
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.rtl import to_verilog
 from scm_hw.rtl.axi import AxiLiteCore
@@ -31,7 +32,7 @@ def write_wrapped(
     files |= interface_files(interface, ports, DIGEST, boards.get("arty-a7"))
     for name, text in files.items():
         (folder / name).write_text(text)
-    return [folder / "scm_core.v", folder / f"{wrapper_name(interface)}.v"]
+    return [folder / "scm_core.v", folder / f"{DEFAULT.wrapper(interface)}.v"]
 
 
 @pytest.mark.parametrize("interface", ["axis", "axil"])
@@ -40,7 +41,7 @@ def test_wrapped_cores_give_what_the_core_gives(
     interface: str, simulator: str, tmp_path: Path
 ) -> None:
     sources = write_wrapped(tmp_path, interface, StandIn())
-    lint(sources, wrapper_name(interface))
+    lint(sources, DEFAULT.wrapper(interface))
     vectors = standin_vectors(60)
     right = run_interface(interface, sources, vectors, PORTS, DIGEST, simulator, workdir=tmp_path)
     assert right == (4 * 60 if interface == "axis" else 2 * 24)
@@ -122,8 +123,8 @@ def test_build_proves_the_wrapper_it_hands_out(
     arguments += ["--no-synth", "--interface", interface]
     assert main(arguments) == 0
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {f"scm_{interface}.v", "package_ip.tcl"} <= written
-    assert ("scm_regs.h" in written) == (interface == "axil")
+    assert {f"model_{interface}.v", "package_ip.tcl"} <= written
+    assert ("model_regs.h" in written) == (interface == "axil")
     before = contents(tmp_path / "out")
     monkeypatch.setattr("scm_hw.verify.check.run_interface", _fails)
     assert main(arguments) == 1

@@ -168,7 +168,7 @@ def test_linked_files_are_those_of_the_build(
     links = {str(a.attributes["href"]) for a in root.all("a")}
     files = {link for link in links if not link.startswith("#")}
     assert files == {path.name for path in folder.iterdir()} - {"report.html"}
-    top = "scm_top" if board else "scm_core"
+    top = "scm_top" if board else "model_core"
     assert f"vivado project/{top}.xpr" in root.text()
 
 

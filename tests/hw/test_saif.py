@@ -72,7 +72,7 @@ def test_counts_of_a_stand_in(tmp_path: Path, count: int) -> None:
     waveform = tmp_path / "activity.vcd"
     assert run_testbench(tmp_path, workdir=tmp_path / "work", activity=waveform) == (count, 3)
     wave = read_vcd(waveform.read_text().splitlines(keepends=True))
-    duration, found = parse_saif(saif_file(wave, top=DUT, inside=(), scale=1.0))
+    duration, found = parse_saif(saif_file(wave, top=("tb_scm_core", DUT), inside=(), scale=1.0))
     cycles = min(ACTIVITY_CYCLES, count - 2)
     assert duration == 10_000 * cycles
     # What changes as it ends is no part of it.

@@ -97,10 +97,10 @@ def test_a_build_names_its_formats(tmp_path: Path) -> None:
     assert formats["output_units"] is True
     (port,) = formats["out_data"]
     assert (port["low"], port["high"]) == (0.0, 1.0)
-    header = (tmp_path / "out" / "scm_formats.h").read_text()
+    header = (tmp_path / "out" / "model_formats.h").read_text()
     assert '{"x0", "adc", 0, 12, 0, 12, -4.0, 4.0}' in header
     space: dict[str, Any] = {}
-    exec((tmp_path / "out" / "scm_formats.py").read_text(), space)
+    exec((tmp_path / "out" / "model_formats.py").read_text(), space)
     (output,) = space["FORMATS"]["outputs"]
     assert (output["fraction"], output["low"], output["high"]) == (port["fraction"], 0.0, 1.0)
     assert "adc" in (tmp_path / "out" / "report.html").read_text()

@@ -3,7 +3,7 @@
 set folder [file dirname [file normalize [info script]]]
 cd $folder
 create_project -force {{ name }}_ip ip_project -part {{ part }}
-add_files -fileset sources_1 {scm_core.v {{ name }}.v}
+add_files -fileset sources_1 { {{- core }}.v {{ name }}.v {{- "}" }}
 set_property top {{ name }} [get_filesets sources_1]
 update_compile_order -fileset sources_1
 ipx::package_project -root_dir ip -vendor scm-hw -library user -taxonomy /UserIP \
@@ -12,7 +12,7 @@ set core [ipx::current_core]
 set_property name {{ name }} $core
 set_property display_name { {{- display -}} } $core
 set_property description {scm-hw design {{ digest }}} $core
-set_property version 1.0 $core
+set_property version {{ version }} $core
 set_property supported_families { {{- families -}} } $core
 foreach bus { {{- buses -}} } {
   ipx::associate_bus_interfaces -busif $bus -clock aclk $core

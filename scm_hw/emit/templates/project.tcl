@@ -7,7 +7,7 @@ add_files -fileset sources_1 { {{- sources -}} }
 set_property top {{ top }} [get_filesets sources_1]
 add_files -fileset constrs_1 { {{- constraints -}} }
 add_files -fileset sim_1 { {{- testbench }} {{ inputs }} {{ outputs -}} }
-set_property top tb_scm_core [get_filesets sim_1]
+set_property top {{ bench }} [get_filesets sim_1]
 set_property -name {xsim.simulate.runtime} -value {all} -objects [get_filesets sim_1]
 set_property -name {xsim.simulate.xsim.more_options} \
     -value "-testplusarg inputs=$folder/{{ inputs }} -testplusarg outputs=$folder/{{ outputs }}" \

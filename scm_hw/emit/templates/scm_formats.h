@@ -11,28 +11,28 @@
  * the training range; one of kind "adc" is the same over the range of its converter.
  * One of kind "word", and an output, is fixed point: low + n / 2^fraction * (high - low).
  * An output of kind "class" is the index of a class. */
-#ifndef SCM_FORMATS_H
-#define SCM_FORMATS_H
+#ifndef {{ names.macro }}_FORMATS_H
+#define {{ names.macro }}_FORMATS_H
 
-#define SCM_DIGEST "{{ digest }}"
-#define SCM_LATENCY {{ latency }}
-#define SCM_IN_WIDTH {{ in_width }}
-#define SCM_OUT_WIDTH {{ out_width }}
-#define SCM_INPUTS {{ count_in }}
-#define SCM_OUTPUTS {{ count_out }}
+#define {{ names.macro }}_DIGEST "{{ digest }}"
+#define {{ names.macro }}_LATENCY {{ latency }}
+#define {{ names.macro }}_IN_WIDTH {{ in_width }}
+#define {{ names.macro }}_OUT_WIDTH {{ out_width }}
+#define {{ names.macro }}_INPUTS {{ count_in }}
+#define {{ names.macro }}_OUTPUTS {{ count_out }}
 
 typedef struct {
     const char *name;
     const char *kind;
     int offset, bits, is_signed, fraction;
     double low, high;
-} scm_field;
+} {{ names.prefix }}_field;
 
-static const scm_field scm_inputs[SCM_INPUTS] = {
+static const {{ names.prefix }}_field {{ names.prefix }}_inputs[{{ names.macro }}_INPUTS] = {
 {{ rows(inputs) }}
 };
 
-static const scm_field scm_outputs[SCM_OUTPUTS] = {
+static const {{ names.prefix }}_field {{ names.prefix }}_outputs[{{ names.macro }}_OUTPUTS] = {
 {{ rows(outputs) }}
 };
 

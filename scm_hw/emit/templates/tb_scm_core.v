@@ -1,6 +1,6 @@
 {# Pins change at the falling edge and are read at the rising one, so that no simulator's order of
    events can matter. #}
-// Self-checking test bench of scm_core: all vectors at full speed, and the first of them again with
+// Self-checking test bench of {{ core }}: all vectors at full speed, and the first of them again with
 // stalls on both sides, into a sink that waits for out_valid, and with resets in mid-stream. Run it
 // from the folder of its vectors, or name them: +inputs=FILE +outputs=FILE. The last line begins
 // with PASS or FAIL. With +activity=FILE it only writes what switches in the first cycles at full
@@ -8,7 +8,7 @@
 // ends with a non-zero exit code.
 `timescale 1ns / 1ps
 
-module tb_scm_core;
+module tb_{{ core }};
   localparam IN_WIDTH = {{ in_width }};
   localparam OUT_WIDTH = {{ out_width }};
   localparam COUNT = {{ count }};
@@ -36,7 +36,7 @@ module tb_scm_core;
   wire in_ready, out_valid;
   wire [OUT_WIDTH-1:0] out_data;
 
-  scm_core dut (
+  {{ core }} dut (
     .clk(clk), .rst(rst),
     .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
     .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
