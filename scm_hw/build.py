@@ -26,6 +26,7 @@ from scm_hw.common.progress import expecting
 from scm_hw.design import Design, Options, compile_model
 from scm_hw.emit import (
     board_files,
+    driver_files,
     formats_files,
     interface_files,
     out_of_context_files,
@@ -309,6 +310,7 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     fields = describe(design, name)
     files |= formats_files(fields, design.digest, plan.latency, names)
     files |= register_files(design.options.interface, fields, design.digest, names)
+    files |= driver_files(design.options.interface, fields, design.digest, names)
     files |= interface_files(
         design.options.interface, design.ports, design.digest, design.board, names
     )

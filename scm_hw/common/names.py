@@ -56,6 +56,26 @@ class Names:
         return f"test_{self.prefix}_model.c"
 
     @property
+    def driver_header(self) -> str:
+        return f"{self.prefix}_driver.h"
+
+    @property
+    def driver_source(self) -> str:
+        return f"{self.prefix}_driver.c"
+
+    @property
+    def uio_header(self) -> str:
+        return f"{self.prefix}_uio.h"
+
+    @property
+    def uio_source(self) -> str:
+        return f"{self.prefix}_uio.c"
+
+    @property
+    def pynq_module(self) -> str:
+        return f"{self.prefix}_pynq.py"
+
+    @property
     def macro(self) -> str:
         """How the macros of its C headers begin."""
         return self.prefix.upper()

@@ -1,6 +1,7 @@
 """What a build writes: Verilog, test bench, board top, Vivado scripts."""
 
 from scm_hw.emit.boards import board_files, uart_files
+from scm_hw.emit.drivers import driver_files
 from scm_hw.emit.formats import formats_files
 from scm_hw.emit.interface import INTERFACES, interface_files
 from scm_hw.emit.registers import register_files
@@ -10,6 +11,7 @@ from scm_hw.emit.vivado import out_of_context_files
 __all__ = [
     "INTERFACES",
     "board_files",
+    "driver_files",
     "formats_files",
     "interface_files",
     "out_of_context_files",

@@ -350,7 +350,14 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
     if design.options.interface != "stream":
         bus = [(f"{wrapper}.v", "the bus around the core"), (IP_SCRIPT, "packages it as Vivado IP")]
     if design.options.interface == "axil":
-        bus.append((names.registers_header, "addresses and bits of its registers, for C"))
+        bus += [
+            (names.registers_header, "addresses and bits of its registers, for C"),
+            (names.driver_header, "its driver in C"),
+            (names.driver_source, "the same, for bare metal and Linux"),
+            (names.uio_header, "its driver from a Linux process"),
+            (names.uio_source, "the same, by UIO or physical memory"),
+            (names.pynq_module, "its driver for PYNQ"),
+        ]
     return [
         (f"{names.core}.v", "the core"),
         *board,

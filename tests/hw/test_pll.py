@@ -92,7 +92,7 @@ def test_a_top_at_another_clock(top: str, tmp_path: Path) -> None:
     # The oscillator's period; Vivado derives that of the manager's clock.
     constraints = (folder / "scm_top.xdc").read_text()
     assert re.findall(r"create_clock.*-period (\S+)", constraints) == ["10.0"]
-    lint([folder / "scm_top.v", folder / "scm_core.v"], "scm_top")
+    lint([folder / "scm_top.v", folder / "m_core.v"], "scm_top")
 
 
 def test_the_board_answers_at_another_clock(tmp_path: Path) -> None:

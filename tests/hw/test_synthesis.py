@@ -111,7 +111,7 @@ def test_the_shorter_script_gives_folded_cores_the_same_cells(
 ) -> None:
     """Their memories are of a few words; nets may have other names."""
     model = small_model(tmp_path / "m.npz")
-    text = load_design(model, boards.get("arty-a7"), Options(fold="1x2")).verilog
+    text = load_design(model, boards.get("arty-a7"), Options(fold="1x2"), "scm").verilog
     sources = {"scm_core.v": text}
     assert re.search(r"reg .*\[\d+:0\];", text)
     assert yosys_scripts.without_block_ram(sources, "scm_core", "xc7") is not None
