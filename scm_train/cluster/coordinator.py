@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scm_train.cluster.shards import HELD, REST, TRAINING, Floats, Frame, Shard
 from scm_train.errors import DataError, ParameterError
-from scm_train.training.run import _split
+from scm_train.training.split import split_rows
 
 __all__ = ["Cluster", "Division"]
 
@@ -225,7 +225,7 @@ def _divide(rows: int, division: Division, state: Any) -> tuple[Any, NDArray[np.
     """What each row is for, None for training all; the generator goes on as if asked here."""
     rng = np.random.default_rng(0)
     rng.bit_generator.state = state
-    _, held, rest = _split(rows, division.fraction, division.search_rows, rng)
+    _, held, rest = split_rows(rows, division.fraction, division.search_rows, rng)
     roles = None
     if held is not None or rest is not None:
         roles = np.full(rows, TRAINING, dtype=np.uint8)

@@ -27,7 +27,8 @@ from scm_train.mechanisms.specification import CHECKED_ROWS, External, Nothing, 
 from scm_train.progress import progress_bar
 from scm_train.search.search import Search
 from scm_train.training.parameters import check_draws, draw_of, input_bits_of, settings_of
-from scm_train.training.run import ENCODER_ROWS, TrainingTask, _check_span, _info, _machine
+from scm_train.training.run import ENCODER_ROWS, TrainingTask, check_span, machine_of, run_info
+from scm_train.training.targets import with_range
 
 __all__ = ["as_array", "is_distributed", "train_distributed"]
 
@@ -76,9 +77,11 @@ def train_distributed(
     search = Search(settings.search, draw, rng, scoring, history)
     with progress_bar(parameters["verbose"], settings.most_nodes) as report:
         fitted = fit(RemoteRows(cluster), settings, search, history, report)
-    info = _info(parameters, seed, fitted, history)
+    info = run_info(parameters, seed, fitted, history)
     task, span = _task(y, frame, feature_names), (frame.low, frame.high)
-    machine = _machine(algorithm, task, fitted, frame.encoder, frame.mechanism, span, info, history)
+    machine = machine_of(
+        algorithm, task, fitted, frame.encoder, frame.mechanism, span, info, history
+    )
     return machine, history
 
 
@@ -197,7 +200,8 @@ def _frame(
     low, high = low.astype(np.float64), high.astype(np.float64)
     if not finite or not (classifier or rest[2]):
         raise DataError("inputs and targets must be finite, not NaN or infinite; drop those rows")
-    _check_span("inputs", low, high, names)
+    check_span("inputs", low, high, names)
+    high = with_range(low, high)
     encoder = _encoder(parameters, x, low, high)
     if classifier:
         classes = np.asarray(rest[0])
@@ -207,9 +211,7 @@ def _frame(
         frame = Frame(low, high, *ends, encoder, classes)
     else:
         least, most = (np.atleast_1d(value).astype(np.float64) for value in rest[:2])
-        # A constant target has no range to scale by; any will do.
-        any_will_do = least + np.maximum(1.0, np.spacing(np.abs(least)))
-        frame = Frame(low, high, least, np.where(most > least, most, any_will_do), encoder)
+        frame = Frame(low, high, least, with_range(least, most), encoder)
     return replace(frame, mechanism=_mechanism(parameters, x, frame, names))
 
 

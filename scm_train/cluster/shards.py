@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from scm_model import Encoder, Layer, Mechanism, NoMechanism
 from scm_model.scaling import to_unit
-from scm_train.chunks import ChunkMap, row_chunks
-from scm_train.encode.rows import CHUNK, CodedRows, ScaledRows
+from scm_train.chunks import ChunkMap
+from scm_train.encode.rows import CodedRows, ScaledRows
 from scm_train.growth.margin import Gap
 from scm_train.growth.rows import LocalRows, Part
 from scm_train.search.aim import products_on
@@ -25,6 +25,7 @@ from scm_train.search.search import Configuration
 from scm_train.solve.basis import LocalBasis
 from scm_train.solve.further_rows import RestOfRows
 from scm_train.solve.linear import LinearPart
+from scm_train.training.targets import unexplained
 
 __all__ = ["HELD", "REST", "TRAINING", "Frame", "Node", "Shard"]
 
@@ -51,13 +52,10 @@ class Frame:
         """Targets (n, m), normalised and less the mechanism."""
         span = (self.target_min, self.target_max)
         if self.classes is not None:
-            left = (y[:, None] == self.classes[None]).astype(np.float64)
+            targets = (y[:, None] == self.classes[None]).astype(np.float64)
         else:
-            left = to_unit(y.reshape(len(y), len(self.target_min)), *span)
-        if self.mechanism.kind != "none":
-            for chunk in row_chunks(len(rows), CHUNK):
-                left[chunk] -= self.mechanism.values(rows.x[chunk], rows.seen(chunk), *span)
-        return left
+            targets = to_unit(y.reshape(len(y), len(self.target_min)), *span)
+        return unexplained(rows, targets, span, self.mechanism)
 
 
 @dataclass(frozen=True, eq=False)

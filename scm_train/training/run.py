@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scm_model import Encoder, Model
 from scm_model.scaling import to_unit
 from scm_train.algorithms import Algorithm
-from scm_train.chunks import chunk_map, row_chunks
+from scm_train.chunks import chunk_map
 from scm_train.encode.encoders import fit_encoder
-from scm_train.encode.rows import CHUNK, ScaledRows
+from scm_train.encode.rows import ScaledRows
 from scm_train.errors import DataError, ParameterError
 from scm_train.families.machine import Problem, Size
 from scm_train.families.run import FamilyRun, problem_of, train_families
@@ -31,17 +31,22 @@ from scm_train.training.parameters import (
     input_bits_of,
     settings_of,
 )
+from scm_train.training.split import split_rows
+from scm_train.training.targets import unexplained
 
-__all__ = ["TrainingTask", "train_by_families", "train_machine"]
+__all__ = [
+    "TrainingTask",
+    "check_span",
+    "machine_of",
+    "run_info",
+    "train_by_families",
+    "train_machine",
+]
 
 Floats = NDArray[np.float64]
 
 #: Quantile thresholds are found on at most this many rows, evenly spread.
 ENCODER_ROWS = 200_000
-#: With fewer rows than this none can be spared for validation.
-FEWEST_ROWS = 20
-#: Fewest rows that validation must leave to train on.
-FEWEST_TRAINING_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +63,11 @@ class TrainingTask:
     weights: Floats | None = None
 
     def __post_init__(self) -> None:
-        _check_span("inputs", self.x.min(axis=0), self.x.max(axis=0), self.feature_names)
-        _check_span("targets", self.target_min, self.target_max, self.target_names)
+        check_span("inputs", self.x.min(axis=0), self.x.max(axis=0), self.feature_names)
+        check_span("targets", self.target_min, self.target_max, self.target_names)
 
 
-def _check_span(what: str, low: Floats, high: Floats, names: tuple[str, ...]) -> None:
+def check_span(what: str, low: Floats, high: Floats, names: tuple[str, ...]) -> None:
     """Everything is scaled by its range, which therefore has to be a number."""
     with np.errstate(over="ignore"):
         endless = ~np.isfinite(np.asarray(high, dtype=np.float64) - low)
@@ -97,7 +102,7 @@ def train_machine(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
     )
     needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")
-    kept, held, others = _split(
+    kept, held, others = split_rows(
         len(task.x),
         parameters["validation_fraction"] if needed else 0,
         parameters["search_rows"],
@@ -131,8 +136,8 @@ def train_machine(
             report=report,
             rest=rest,
         )
-    info = _info(parameters, seed, fitted, history)
-    machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
+    info = run_info(parameters, seed, fitted, history)
+    machine = machine_of(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
     return machine, history
 
 
@@ -165,7 +170,7 @@ def train_by_families(
         FamilyRun(_size(parameters), parameters["members"], seed, linear=algorithm.linear),
         history,
     )
-    info = _info(parameters, seed, fitted, history)
+    info = run_info(parameters, seed, fitted, history)
     if classes == 2:
         task = replace(
             task,
@@ -173,14 +178,14 @@ def train_by_families(
             target_min=task.target_min[1:],
             target_max=task.target_max[1:],
         )
-    machine = _machine(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
+    machine = machine_of(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
     return machine, history
 
 
 def _unseen_share(parameters: dict[str, Any], rows: int) -> float:
-    """The share of the rows that choose a machine of families, once ``_split`` has no objection."""
+    """The share of the rows that choose the size, once ``split_rows`` has no objection."""
     fraction = parameters["validation_fraction"]
-    _split(rows, fraction, None, np.random.default_rng(0))
+    split_rows(rows, fraction, None, np.random.default_rng(0))
     return min(2 * fraction, 0.5)
 
 
@@ -211,58 +216,16 @@ def _encoder(parameters: dict[str, Any], x: NDArray, low: Floats, high: Floats) 
     )
 
 
-def _split(
-    rows: int, fraction: float, search_rows: int | None, rng: np.random.Generator
-) -> tuple[NDArray | None, NDArray | None, NDArray | None]:
-    """Row numbers to train on, to hold back, and that nodes are not configured on, each in order.
-
-    None for all, none and none.
-    """
-    if not 0 <= fraction < 1:
-        raise ParameterError(
-            f"validation_fraction must be at least 0 and below 1, not {fraction!r}; "
-            "pass eval_set to fit to choose the validation rows yourself"
-        )
-    searched = others = None
-    if search_rows is not None and search_rows < rows:
-        chosen = _random_rows(rows, search_rows, rng)
-        searched, others = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-        rows = search_rows
-    held = round(fraction * rows)
-    if rows < FEWEST_ROWS or not held:
-        return searched, None, others
-    if rows - held < FEWEST_TRAINING_ROWS:
-        raise ParameterError(
-            f"validation_fraction must leave at least {FEWEST_TRAINING_ROWS} of the {rows} rows to "
-            f"train on, not {rows - held} as with {fraction!r}; lower it, or pass eval_set to fit"
-        )
-    mask = _random_rows(rows, held, rng)
-    kept, back = np.flatnonzero(~mask), np.flatnonzero(mask)
-    return (kept, back, others) if searched is None else (searched[kept], searched[back], others)
-
-
-def _random_rows(rows: int, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    mask = np.zeros(rows, dtype=bool)
-    mask[rng.choice(rows, count, replace=False)] = True
-    return mask
-
-
 def _take(values: NDArray, kept: NDArray | None) -> NDArray:
     return values if kept is None else values[kept]
 
 
 def _targets(rows: ScaledRows, y: NDArray, task: TrainingTask, mechanism: Mechanism) -> Floats:
-    """Normalised targets less the mechanism."""
-    left = to_unit(y, task.target_min, task.target_max)
-    if mechanism.kind != "none":
-        for chunk in row_chunks(len(rows), CHUNK):
-            left[chunk] -= mechanism.values(
-                rows.x[chunk], rows.seen(chunk), task.target_min, task.target_max
-            )
-    return left
+    span = (task.target_min, task.target_max)
+    return unexplained(rows, to_unit(y, *span), span, mechanism)
 
 
-def _info(
+def run_info(
     parameters: dict[str, Any], seed: int, fitted: Fitted, history: History
 ) -> dict[str, Any]:
     scores = {"train_rmse": fitted.train_rmse}
@@ -280,7 +243,7 @@ def _info(
     }
 
 
-def _machine(
+def machine_of(
     algorithm: Algorithm,
     task: TrainingTask,
     fitted: Fitted,

@@ -201,6 +201,17 @@ def test_several_targets_and_no_linear_part(client) -> None:
     assert_same(here, there)
 
 
+def test_constant_inputs_and_targets(client) -> None:
+    x, y = plant(300, targets=2)
+    x[:, 2], y[:, 1] = 4.0, -1e20
+    here = SCMRegressor(**FAST).fit(x, y)
+    there = SCMRegressor(**FAST).fit(
+        da.from_array(x, chunks=(100, -1)), da.from_array(y, chunks=(150, -1))
+    )
+    assert here.machine_.input_max[2] == 5.0
+    assert_same(here, there)
+
+
 def test_classifiers(client) -> None:
     x, y = plant()
     labels = np.array(["low", "mid", "high"])[np.digitize(y, [1, 4])]
