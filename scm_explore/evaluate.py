@@ -16,13 +16,12 @@ from scm_explore.space import Point
 from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.boards.toolchains import require_synthesis
-from scm_hw.design import CORE, Design, Options, compile_model
+from scm_hw.design import Design, Measure, Options, compile_model, synthesised_cells
 from scm_hw.errors import CompilerError, FitError, ScmError
 from scm_hw.ir.interp import interpret
 from scm_hw.load import Evaluation, evaluate, integers, lower, quantise, read_model
 from scm_hw.report.accuracy import accuracy
 from scm_hw.target.resources import fits, within
-from scm_hw.tools.synthesis import synthesise
 from scm_model import Model
 from scm_train import estimators, model_file
 from scm_train.evaluation.scores import class_indices
@@ -76,8 +75,10 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
     start = time.monotonic()
     target = boards.get(board)
     try:
-        design = compile_point(as_model(content), point, target)
-        found = synthesise({f"{CORE}.v": design.verilog}, CORE, require_synthesis(target))
+        require_synthesis(target)
+        design = compile_point(as_model(content), point, target, synthesised_cells)
+        found = synthesised_cells(design.verilog, design.names.core, target)
+        assert found is not None
         fits(found, target.room)
     except ScmError as error:
         return Outcome({"error": str(error), "seconds": _since(start)})
@@ -87,19 +88,25 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
             "ff": found.ff,
             "dsp": found.dsp,
             "bram": found.bram,
+            **_timing(design),
             "seconds": _since(start),
         }
     )
 
 
-def compile_point(model: Model, point: Point, board: Board) -> Design:
-    """The design that `build` makes of the point's model and options."""
+def compile_point(
+    model: Model, point: Point, board: Board, measure: Measure | None = None
+) -> Design:
+    """The design that `build` makes of the point's model and options.
+
+    With `measure`, as `build` does it: near the limit of the room synthesis decides what is folded.
+    """
     # Families can't be folded.
     fold = point.fold if model.families is None else "auto"
     options = Options(
         frac_bits=point.frac_bits, pipeline=point.pipeline, fold=fold, tables=point.tables
     )
-    return compile_model(model, board, options)
+    return compile_model(model, board, options, measure=measure)
 
 
 def hardware_error(model: Model, frac_bits: int) -> float:
@@ -177,7 +184,7 @@ def _targets(task: Task, machine: Model) -> NDArray:
 
 
 def _hardware(design: Design) -> dict[str, Any]:
-    cost, plan = design.estimate, design.schedule
+    cost = design.estimate
     if not within(cost, design.board.room):
         raise FitError(f"design must fit {design.board.device.name}, not need {cost.lut:,} LUT")
     return {
@@ -185,6 +192,13 @@ def _hardware(design: Design) -> dict[str, Any]:
         "ff": cost.ff,
         "dsp": cost.dsp,
         "bram": cost.bram,
+        **_timing(design),
+    }
+
+
+def _timing(design: Design) -> dict[str, Any]:
+    plan = design.schedule
+    return {
         "latency_cycles": plan.latency,
         "latency_ns": plan.latency * plan.period_ns,
         "initiation_interval": plan.initiation_interval,

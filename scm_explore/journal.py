@@ -20,10 +20,9 @@ from scm_explore.evaluate import Outcome
 from scm_explore.front import Objectives, dominates, pareto_front
 from scm_explore.space import Point
 from scm_hw.errors import OptionError
+from scm_hw.target.resources import LUT_ERROR
 
 FORMAT = "scm-explore"
-# Estimates of LUTs have been found off by 12 to 85 %; most are within a third.
-LUT_ERROR = 0.35
 FILE, MODELS = "journal.jsonl", "models"
 
 
@@ -41,8 +40,12 @@ class Record:
 
     @property
     def objectives(self) -> Objectives:
-        cost = self.synthesised or self.found
-        return (self.found["error_held"], cost["lut"], self.found["latency_ns"])
+        return (self.found["error_held"], self.hardware["lut"], self.hardware["latency_ns"])
+
+    @property
+    def hardware(self) -> dict[str, Any]:
+        """Resources and timing, synthesised where they have been; that may also change the fold."""
+        return self.found | (self.synthesised or {})
 
 
 @dataclass

@@ -25,6 +25,7 @@ from scm_train.evaluation.scores import class_indices
 
 FOLDER, MARKER = "front", "front.json"
 FRONT = folder_of("an earlier front", MARKER)
+TIMING = ("latency_cycles", "latency_ns", "initiation_interval")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def _row(
     number: int, record: Record, about: dict[str, Any], error_test: float, model: str
 ) -> dict[str, Any]:
     found, point = record.found, record.point
-    cost = record.synthesised or found
+    hardware = record.hardware
     score = about["score"]
 
     def scored(error: float) -> float:
@@ -93,10 +94,10 @@ def _row(
         "point": number,
         f"held_out_{score}": scored(found["error_held"]),
         f"test_{score}": scored(error_test),
-        **{key: cost[key] for key in ("lut", "ff", "dsp", "bram")},
+        **{key: hardware[key] for key in ("lut", "ff", "dsp", "bram")},
         "lut_estimate": found["lut"],
         "lut_source": "yosys" if record.synthesised else "estimate",
-        **{key: found[key] for key in ("latency_cycles", "latency_ns", "initiation_interval")},
+        **{key: hardware[key] for key in TIMING},
         "trained_nodes": list(found["nodes"]),
         "design": point.to_json(),
         "model": model,

@@ -23,7 +23,7 @@ from scm_hw.common.folders import replacing, write_files
 from scm_hw.common.names import Names, identifier
 from scm_hw.common.outputs import check_output, folder_of
 from scm_hw.common.progress import expecting
-from scm_hw.design import Design, Options, compile_model
+from scm_hw.design import Design, Measure, Options, compile_model, synthesised_cells
 from scm_hw.emit import (
     board_files,
     driver_files,
@@ -111,10 +111,16 @@ def choose_board(board: str | None, part: str | None, clock_mhz: float | None) -
 def load_design(
     path: str | os.PathLike[str], board: Board, options: Options, name: str | None = None
 ) -> Design:
-    """Read and compile a model file, to modules that are called after it."""
+    """Read and compile a model file as a build does, to modules that are called after it."""
     place, model = Path(path), read_model(path)
-    names = Names(identifier(build_name(place, model, name)))
-    return compile_model(model, board, options, model_digest=file_digest(place), names=names)
+    return compile_model(
+        model,
+        board,
+        options,
+        model_digest=file_digest(place),
+        names=Names(identifier(build_name(place, model, name))),
+        measure=synthesised_cells,
+    )
 
 
 def file_digest(path: Path) -> str:
@@ -155,9 +161,14 @@ def build(
     own = read_csv(model, how.data) if how.data else None
     log("compiling")
     design = compile_model(
-        model, board, options, model_digest=file_digest(path), names=Names(identifier(name))
+        model,
+        board,
+        options,
+        model_digest=file_digest(path),
+        names=Names(identifier(name)),
+        measure=_measuring(log) if how.synthesis else None,
     )
-    fits(design.estimate, board.room, USABLE_SHARE)
+    fits(design.needs, board.room, USABLE_SHARE)
     rows = check_rows(design, own or design.model.evaluation)
     with (
         replacing(target, BUILD, inputs=inputs, force=how.force) as folder,
@@ -175,6 +186,14 @@ def build(
         write_files(folder, _report_files(report, design, rows))
     clear_failure(failure)
     return Build(target, report, design)
+
+
+def _measuring(log: Log) -> Measure:
+    def measure(verilog: str, core: str, board: Board) -> Resources | None:
+        log("synthesising, to see whether the unrolled core fits")
+        return synthesised_cells(verilog, core, board)
+
+    return measure
 
 
 def _needed_tools(how: BuildOptions, board: Board, options: Options) -> Tools:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.boards import Board
-from scm_hw.boards.toolchains import toolchain_of
+from scm_hw.boards.toolchains import synthesis_family, toolchain_of
 from scm_hw.common.names import DEFAULT, Names
-from scm_hw.errors import OptionError
+from scm_hw.errors import OptionError, ToolError
 from scm_hw.fold import (
     FoldPlan,
     check_fold,
@@ -46,7 +47,8 @@ from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.ports import CorePorts
 from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
 from scm_hw.target import GRADE_SCALE
-from scm_hw.target.resources import USABLE_SHARE, within
+from scm_hw.target.resources import USABLE_SHARE, Needs, Resources, near_limit, within
+from scm_hw.tools.synthesis import synthesise
 from scm_hw.tools.toolchain import Toolchain
 
 CORE = "scm_core"
@@ -96,6 +98,8 @@ class Design:
     model_digest: str = field(repr=False)
     stages: tuple[Stage, ...] = field(repr=False)
     names: Names = DEFAULT
+    measured: Resources | None = None
+    """The unrolled core by synthesis, where the estimate was too close to the limit to decide."""
 
     @property
     def clock_mhz(self) -> float:
@@ -130,6 +134,11 @@ class Design:
             return estimate_fold(self.schedule)
         return estimate(self.program, self.schedule)
 
+    @property
+    def needs(self) -> Needs:
+        """What the core takes, as well as it is known without another synthesis."""
+        return self.estimate if self.fold is not None or self.measured is None else self.measured
+
     @cached_property
     def input_ranges(self) -> list[Range]:
         known = ranges(self.program)
@@ -162,6 +171,9 @@ class Design:
             "options": asdict(self.options),
             "tools": self.tools,
         }
+        if self.measured is not None:
+            # Without synthesis the same options may have given the other shape.
+            facts["folded"] = self.fold is not None
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     @cached_property
@@ -195,6 +207,16 @@ def delay_model(board: Board) -> str:
     return board.grade or speed_grade(board.part)
 
 
+Measure = Callable[[str, str, Board], Resources | None]
+"""The cells of a core on a board, given its Verilog and module; None where they are not known."""
+
+
+def synthesised_cells(verilog: str, core: str, board: Board) -> Resources | None:
+    """The cells by Yosys, once for equal cores; None where it doesn't know the family."""
+    family = synthesis_family(board)
+    return None if family is None else synthesise({f"{core}.v": verilog}, core, family)
+
+
 def compile_model(
     model: Model,
     board: Board,
@@ -202,8 +224,13 @@ def compile_model(
     *,
     model_digest: str = "",
     names: Names = DEFAULT,
+    measure: Measure | None = None,
 ) -> Design:
-    """Fixed point, literal program, passes and schedule, or a fold; all verified on the way."""
+    """Fixed point, literal program, passes and schedule, or a fold; all verified on the way.
+
+    Estimates decide whether the unrolled core leaves enough room. Where they are too close to the
+    limit, `measure` does, if it is given.
+    """
     options = options or Options()
     check_supported(model)
     formats = parse_input_formats(options.input_format, model.features)
@@ -211,7 +238,9 @@ def compile_model(
     fixed = choose_fixed_point(hardware, tolerance=options.tolerance, frac_bits=options.frac_bits)
     lowered = lower_model(hardware, fixed)
     verify(lowered.program)
-    stages, plan = _shape(hardware, fixed, lowered, board, options)
+    stages, plan, measured = _shape(
+        hardware, fixed, lowered, board, options, _measuring(measure, names.core, board)
+    )
     return Design(
         model,
         hardware,
@@ -224,33 +253,57 @@ def compile_model(
         model_digest,
         stages,
         names,
+        measured,
     )
 
 
+Shape = tuple[tuple[Stage, ...], Schedule | FoldPlan, Resources | None]
+
+
 def _shape(
-    model: Model, fixed: FixedPoint, lowered: Lowered, board: Board, options: Options
-) -> tuple[tuple[Stage, ...], Schedule | FoldPlan]:
-    """Unrolled or folded: the programs after each pass, and when what happens.
+    model: Model,
+    fixed: FixedPoint,
+    lowered: Lowered,
+    board: Board,
+    options: Options,
+    measure: Callable[[Layout], Resources | None],
+) -> Shape:
+    """Unrolled or folded: the programs after each pass, when what happens, and what was measured.
 
     No pass has a part in a fold: it is built from the literal program, and compared with it.
     """
     rows = _evaluation_codes(model, fixed)
     plan = _fold_first(model, fixed, lowered, board, options)
     if plan is not None:
-        return _folded(plan, Reference(lowered.program, rows))
+        return _folded(plan, Reference(lowered.program, rows), None)
     passes = Passes(lowered.program, rows=rows)
     layout = _unrolled(passes, board, options)
-    # Estimates decide here, with `USABLE_SHARE` of the device as a margin for their error. Close to
-    # the limit synthesis has the last word: `build` holds its figures against the room and refuses
-    # what does not fit, and `explore` ranks by them.
-    if options.fold == "auto" and foldable(model) and not within(layout.cost, board.room):
-        return _folded(_fastest(lowered, board, options), passes.reference)
-    return layout.stages, layout.schedule
+    measured = measure(layout)
+    leaves_room = within(layout.cost if measured is None else measured, board.room)
+    if options.fold == "auto" and foldable(model) and not leaves_room:
+        return _folded(_fastest(lowered, board, options), passes.reference, measured)
+    return layout.stages, layout.schedule, measured
 
 
-def _folded(plan: FoldPlan, reference: Reference) -> tuple[tuple[Stage, ...], FoldPlan]:
+def _measuring(
+    measure: Measure | None, core: str, board: Board
+) -> Callable[[Layout], Resources | None]:
+    """The cells of an unrolled core by synthesis, where the estimate can't decide if it fits."""
+
+    def measured(layout: Layout) -> Resources | None:
+        if measure is None or not near_limit(layout.cost, board.room):
+            return None
+        # The estimate is left where the tool is missing or fails; a build will say so.
+        with suppress(ToolError):
+            return measure(to_verilog(ScmCore(layout.program, layout.schedule), core), core, board)
+        return None
+
+    return measured
+
+
+def _folded(plan: FoldPlan, reference: Reference, measured: Resources | None) -> Shape:
     check_fold(plan, reference)
-    return (Stage(LITERAL, reference.program),), plan
+    return (Stage(LITERAL, reference.program),), plan, measured
 
 
 def _evaluation_codes(model: Model, fixed: FixedPoint) -> NDArray[np.int64] | None:

@@ -12,6 +12,8 @@ from scm_hw.target.devices import Device
 
 # Left for placement and routing, which do poorly in a full device.
 USABLE_SHARE = 0.8
+# Estimates of LUTs have been found off by 12 to 85 %; most are within a third.
+LUT_ERROR = 0.35
 
 # Beside the cells of a netlist, by Yosys' names: what `scm_hw.tools.lut_sites` finds in it.
 ROUTE_THROUGHS, LUT_PAIRS = "$route_throughs", "$lut_pairs"
@@ -116,6 +118,12 @@ def _over(needs: Needs, device: Device, limit: float) -> list[tuple[str, float, 
 def within(needs: Needs, device: Device, limit: float = USABLE_SHARE) -> bool:
     """Whether a core leaves the device room to route."""
     return not _over(needs, device, limit)
+
+
+def near_limit(needs: Needs, device: Device) -> bool:
+    """Whether an estimate is too close to the limit to say if the core leaves room to route."""
+    lowest, highest = USABLE_SHARE / (1 + LUT_ERROR), USABLE_SHARE * (1 + LUT_ERROR)
+    return within(needs, device, highest) and not within(needs, device, lowest)
 
 
 def fits(needs: Needs, device: Device, limit: float = 1.0) -> None:

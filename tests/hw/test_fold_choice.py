@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ import numpy as np
 import pytest
 
 from scm_hw import boards
-from scm_hw.build import BuildOptions, build
-from scm_hw.design import Design, Options, compile_model
-from scm_hw.errors import FitError, OptionError
+from scm_hw.build import Build, BuildOptions, build
+from scm_hw.design import Design, Measure, Options, compile_model
+from scm_hw.errors import FitError, OptionError, ToolError
 from scm_hw.fold import (
     Fold,
     estimate_fold,
@@ -24,7 +25,7 @@ from scm_hw.fold import (
 )
 from scm_hw.fold.candidates import foldings
 from scm_hw.load import lower_model, quantise
-from scm_hw.target.resources import USABLE_SHARE, within
+from scm_hw.target.resources import USABLE_SHARE, Resources, fits, within
 from scm_hw.verify import check
 from tests.hw.test_fold import IMAGES
 from tests.support import model_arrays, random_model, write_model
@@ -208,3 +209,94 @@ def test_a_folded_build_reports_its_phases_and_checks(
     assert "The core is folded" in page and "layer 2" in page
     assert "linear, beside the layers" in page
     assert f"{2000 // cycles} of them were simulated" in page
+
+
+# Close to the limit synthesis decides
+
+NEAR: dict[str, Any] = {"features": 6, "bits": 3, "input_bits": 8, "layers": (24,), "linear": False}
+
+
+def with_luts(lut: float) -> boards.Board:
+    """A device of so many LUTs for the core, of which a share is left to the router."""
+    board = boards.by_part("xc7a100tcsg324-1")
+    return replace(board, device=replace(board.device, lut=math.ceil(lut / USABLE_SHARE)))
+
+
+def measured_as(lut: int, asked: list[str]) -> Measure:
+    def measure(verilog: str, core: str, board: boards.Board) -> Resources:
+        assert f"module {core}" in verilog and board.room.lut < BOARD.room.lut
+        asked.append(verilog)
+        return Resources(lut=lut, ff=10)
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("room", "found", "folded"),
+    [(1.1, 1.3, True), (1.1, 1.0, False), (0.9, 0.8, False), (0.9, 1.0, True)],
+    ids=["looked smaller", "fits as it looked", "looked larger", "too large as it looked"],
+)
+def test_synthesis_decides_near_the_limit(room: float, found: float, folded: bool) -> None:
+    model = random_model(1, **NEAR)
+    estimate = compile_model(model, BOARD, Options(fold="none")).estimate.lut
+    board, asked = with_luts(room * estimate), list[str]()
+    measure = measured_as(int(found * estimate), asked)
+    design = compile_model(model, board, Options(), measure=measure)
+    assert (design.fold is not None) is folded
+    assert len(asked) == 1
+    fits(design.needs, board.room, USABLE_SHARE)
+    # Estimates alone decide as they did, and then the digest has no more to tell apart.
+    by_estimate = compile_model(model, board, Options())
+    assert (by_estimate.fold is not None) is (room < 1)
+    assert by_estimate.digest != design.digest
+
+
+@pytest.mark.parametrize("room", [0.6, 1.5])
+def test_far_from_the_limit_nothing_is_synthesised(room: float) -> None:
+    model = random_model(1, **NEAR)
+    estimate = compile_model(model, BOARD, Options(fold="none")).estimate.lut
+    asked = list[str]()
+    measure = measured_as(1, asked)
+    design = compile_model(model, with_luts(room * estimate), Options(), measure=measure)
+    assert asked == [] and design.measured is None
+    assert (design.fold is not None) is (room < 1)
+
+
+def test_estimates_decide_where_synthesis_fails() -> None:
+    def broken(verilog: str, core: str, board: boards.Board) -> None:
+        raise ToolError("yosys must succeed, not end with code 1")
+
+    model = random_model(1, **NEAR)
+    estimate = compile_model(model, BOARD, Options(fold="none")).estimate.lut
+    board = with_luts(0.9 * estimate)
+    assert compile_model(model, board, Options(), measure=broken).fold is not None
+
+
+def test_a_core_that_must_not_be_folded_is_measured_too() -> None:
+    model = random_model(1, **NEAR)
+    estimate = compile_model(model, BOARD, Options(fold="none")).estimate.lut
+    board = with_luts(0.9 * estimate)
+    measure = measured_as(int(0.8 * estimate), [])
+    design = compile_model(model, board, Options(fold="none"), measure=measure)
+    fits(design.needs, board.room, USABLE_SHARE)
+    with pytest.raises(FitError):
+        fits(design.estimate, board.room, USABLE_SHARE)
+
+
+def test_a_build_takes_what_yosys_counts(tmp_path: Path) -> None:
+    """The estimate is a little too large for this device, the core is not."""
+    content = model_arrays(2, layers=(6,), features=3, bits=4, input_bits=6, linear=False)
+    path = write_model(tmp_path / "m.npz", content)
+    told: list[str] = []
+    unrolled = build_at(path, BOARD, tmp_path / "roomy", told)
+    lut = unrolled.report["resources"]["lut_sites"]
+    estimate = unrolled.design.estimate.lut
+    assert lut < estimate and not any("whether" in line for line in told)
+    tight = build_at(path, with_luts(lut), tmp_path / "tight", told)
+    assert tight.design.fold is None and tight.report["resources"]["lut_sites"] == lut
+    assert "synthesising, to see whether the unrolled core fits" in told
+
+
+def build_at(path: Path, board: boards.Board, out: Path, told: list[str]) -> Build:
+    how = BuildOptions(out=out, simulators=())
+    return build(path, board, Options(), how, told.append)
