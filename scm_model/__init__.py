@@ -15,6 +15,7 @@ from scm_model.mechanism import (
     PolynomialModel,
     TableModel,
 )
+from scm_model.memory import Memory, Tap
 from scm_model.model import Code, Curve, Evaluation, Model
 from scm_model.reader import model_from_arrays, read_model
 from scm_model.reference import (
@@ -42,6 +43,7 @@ __all__ = [
     "HiddenLayers",
     "Layer",
     "Mechanism",
+    "Memory",
     "Model",
     "ModelFileError",
     "NoMechanism",
@@ -49,6 +51,7 @@ __all__ = [
     "ScmError",
     "Storage",
     "TableModel",
+    "Tap",
     "classes_of",
     "codes",
     "evaluate",

@@ -18,7 +18,9 @@ from scm_model import reference
 from scm_model.encoder import Encoder
 from scm_model.layers import AnyLayer, FamilyLayer, HiddenLayers, Layer
 from scm_model.mechanism import ExternalModel, Mechanism, NoMechanism
+from scm_model.memory import Memory, check_first
 from scm_model.scaling import Floats, from_unit
+from scm_model.sequences import sequence_decision, signal_rows, without_memory
 
 __all__ = ["Code", "Curve", "Evaluation", "Label", "Model"]
 
@@ -57,11 +59,15 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Held-out rows in raw units; targets (r, m), or class indices (r,) for a classifier."""
+    """Held-out rows in raw units; targets (r, m), or class indices (r,) for a classifier.
+
+    Of a machine with memory they are records of its signals, which begin where ``first`` is set.
+    """
 
     inputs: Floats
     targets: Floats | NDArray[np.int64]
     mechanism: Floats | None = None
+    first: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -92,6 +98,8 @@ class Model:
     evaluation: Evaluation | None = None
     #: Where features are not all codes of `input_bits`; never in a file.
     sensors: tuple[Code, ...] = ()
+    #: Of a machine that sees the past: features are taps of signals.
+    memory: Memory | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, ExternalModel):
@@ -101,6 +109,16 @@ class Model:
     def name(self) -> str | None:
         """What builds are called unless they are given another name."""
         return self.info.get("name")
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """What rows of inputs are columns of: the features, or the signals they are taps of."""
+        return self.features if self.memory is None else self.memory.signals
+
+    @cached_property
+    def static(self) -> Model:
+        """The machine behind its memory, whose features are the taps; itself without memory."""
+        return without_memory(self)
 
     @property
     def is_classifier(self) -> bool:
@@ -173,29 +191,60 @@ class Model:
         """``[H_1, ..., H_M]`` of raw inputs, each (n, N_k) in float64, but for families."""
         return reference.hidden_layers(self, X)
 
-    def decision(self, X: ArrayLike, mechanism_values: ArrayLike | None = None) -> Floats:
+    def decision(
+        self,
+        X: ArrayLike,
+        mechanism_values: ArrayLike | None = None,
+        *,
+        first: ArrayLike | None = None,
+        outputs: ArrayLike | None = None,
+        simulate: bool | None = None,
+    ) -> Floats:
         """``y_norm`` (n, m): outputs in normalised units, for a classifier one per class (or
         one for two classes, which are told apart by its sign).
 
         ``mechanism_values`` is P0 of each row in target units, for an external mechanism only.
+
+        Of a machine with memory rows are samples of its signals in the order of time, and
+        ``first`` is true where a record begins. One that sees its own outputs predicts one step
+        ahead from the measured ``outputs`` (n, m); with ``simulate`` (the default without
+        ``outputs``) it runs free, and ``outputs`` only fill the history of each record.
         """
+        if self.memory is not None:
+            return sequence_decision(self, X, first, outputs, simulate)
         return reference.decision(self, X, mechanism_values)
 
-    def predict(self, X: ArrayLike, mechanism_values: ArrayLike | None = None) -> NDArray[Any]:
-        """Targets in raw units (n, m), or for a classifier labels (n,)."""
-        y_norm = self.decision(X, mechanism_values)
+    def predict(
+        self,
+        X: ArrayLike,
+        mechanism_values: ArrayLike | None = None,
+        *,
+        first: ArrayLike | None = None,
+        outputs: ArrayLike | None = None,
+        simulate: bool | None = None,
+    ) -> NDArray[Any]:
+        """Targets in raw units (n, m), or for a classifier labels (n,); see :meth:`decision`."""
+        y_norm = self.decision(X, mechanism_values, first=first, outputs=outputs, simulate=simulate)
         if self.classes is None:
             return from_unit(y_norm, self.target_min, self.target_max)
         return self.labels[reference.classes_of(y_norm)]
 
     def with_evaluation(
-        self, X: ArrayLike, targets: NDArray[Any], mechanism_values: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        targets: NDArray[Any],
+        mechanism_values: ArrayLike | None = None,
+        first: NDArray[np.bool_] | None = None,
     ) -> Model:
         """The same model carrying held-out rows; an external P0's range is widened to hold them.
 
         ``targets`` are raw (r, m), or class indices (r,). ``mechanism_values`` is needed for an
-        external mechanism without a callable.
+        external mechanism without a callable, ``first`` (where records begin) for several records.
         """
+        if self.memory is not None:
+            rows = signal_rows(self, X)
+            begins = check_first(first, len(rows))
+            return replace(self, evaluation=Evaluation(rows, targets, first=begins))
         X = reference.rows_of(self, X)
         if not isinstance(self.mechanism, ExternalModel):
             return replace(self, evaluation=Evaluation(X, targets))

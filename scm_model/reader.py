@@ -23,6 +23,7 @@ from scm_model.mechanism import (
     PolynomialModel,
     TableModel,
 )
+from scm_model.memory import MAX_LAG, Memory, Tap
 from scm_model.model import Curve, Evaluation, Model
 from scm_model.scaling import Floats
 from scm_model.schema import (
@@ -32,11 +33,15 @@ from scm_model.schema import (
     MAX_EVALUATION_ROWS,
     MAX_FAMILY_BITS,
     MAX_FAMILY_NODES,
+    MAX_FEATURES,
     MAX_GRID_STEPS,
     MAX_TABLE_INPUTS,
     MECHANISMS,
+    MEMORY,
     OUTPUT,
     RANGES,
+    SIGNAL_RANGES,
+    TARGET_RANGES,
     THRESHOLDS,
     Arrays,
     Entry,
@@ -46,6 +51,7 @@ from scm_model.schema import (
     layer_entries,
     layer_kind,
     layer_meta,
+    record_entries,
 )
 
 # Rows further away than so many training ranges are no measurements, and their squares overflow.
@@ -68,22 +74,26 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
     arrays = Arrays(entries)
     meta = Meta(arrays.get(META))
     features, targets = meta.names("features"), meta.names("targets")
-    arrays.lengths |= {"d": len(features), "m": len(targets)}
+    arrays.lengths |= {"d": len(features), "s": len(features), "m": len(targets)}
     task, input_bits = meta.task, meta.input_bits
-    encoder = _read_encoder(arrays, meta, len(features), input_bits)
+    memory = _read_memory(arrays, meta, features)
+    if memory is not None:
+        arrays.lengths["d"] = len(memory.taps)
+    encoder = _read_encoder(arrays, meta, arrays.lengths["d"], input_bits)
     layers = _read_layers(arrays, meta, encoder)
-    ranges = _read_ranges(arrays)
+    ranges = _read_ranges(arrays, RANGES if memory is None else (*SIGNAL_RANGES, *TARGET_RANGES))
+    seen = ranges if memory is None else _tap_ranges(ranges, memory)
     output = arrays.part(OUTPUT, N=sum(layer.nodes for layer in layers))
     return Model(
         task=task,
         algorithm=meta.algorithm,
         encoder=encoder,
         layers=layers,
-        features=features,
+        features=features if memory is None else memory.names(targets),
         targets=targets,
         classes=meta.classes(len(targets)),
-        input_min=ranges["input_min"],
-        input_max=ranges["input_max"],
+        input_min=seen["input_min"],
+        input_max=seen["input_max"],
         target_min=ranges["target_min"],
         target_max=ranges["target_max"],
         readout=output["readout"],
@@ -92,12 +102,53 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
         mechanism=_read_mechanism(arrays, meta, input_bits),
         info=meta.info,
         history=_read_history(arrays),
-        evaluation=_read_evaluation(arrays, meta, ranges),
+        evaluation=_read_evaluation(arrays, meta, ranges, records=memory is not None),
+        memory=memory,
     )
 
 
-def _read_ranges(arrays: Arrays) -> dict[str, Floats]:
-    found = arrays.part(RANGES)
+def _read_memory(arrays: Arrays, meta: Meta, signals: tuple[str, ...]) -> Memory | None:
+    horizon = meta.horizon
+    if horizon is None:
+        return None
+    if meta.section("mechanism", MECHANISMS)[0] == "external":
+        raise ModelFileError("mechanism 'kind' must not be 'external' beside meta 'memory'")
+    sources = len(signals) + arrays.lengths["m"]
+    tap_entry, rest_entry = MEMORY
+    taps = arrays.get(replace(tap_entry, shape=("taps", 2)))
+    if not 1 <= len(taps) <= MAX_FEATURES:
+        raise ModelFileError(f"entry 'memory_taps' must be 1 to {MAX_FEATURES}, not {len(taps)}")
+    source, lag = taps.T
+    if source.min() < 0 or source.max() >= sources:
+        raise ModelFileError(f"entry 'memory_taps' must be of sources 0 to {sources - 1}")
+    fed_back = source >= len(signals)
+    if lag.min() < 0 or lag.max() > MAX_LAG or (lag[fed_back] < 1).any():
+        raise ModelFileError(
+            f"entry 'memory_taps' must have lags of 0 to {MAX_LAG}, of outputs from 1 on"
+        )
+    if len({*map(tuple, taps.tolist())}) < len(taps):
+        raise ModelFileError("entry 'memory_taps' must be distinct")
+    if missing := set(range(len(signals))) - set(source.tolist()):
+        raise ModelFileError(
+            f"entry 'memory_taps' must have a tap of signal {signals[min(missing)]!r}"
+        )
+    if fed_back.any() and meta.task == "classification":
+        raise ModelFileError("entry 'memory_taps' must be of signals alone for a classifier")
+    rest = arrays.get(replace(rest_entry, shape=(sources,)))
+    return Memory(signals, tuple(Tap(*tap) for tap in taps.tolist()), rest, horizon)
+
+
+def _tap_ranges(ranges: dict[str, Floats], memory: Memory) -> dict[str, Floats]:
+    """The ranges of inputs tap by tap; those of outputs are the targets'."""
+    sources = [tap.source for tap in memory.taps]
+    return {
+        f"input_{end}": np.concatenate([ranges[f"input_{end}"], ranges[f"target_{end}"]])[sources]
+        for end in ("min", "max")
+    }
+
+
+def _read_ranges(arrays: Arrays, entries: tuple[Entry, ...]) -> dict[str, Floats]:
+    found = arrays.part(entries)
     if (found["input_min"] > found["input_max"]).any():
         raise ModelFileError("entry 'input_max' must be at least 'input_min' for every feature")
     if not (found["target_min"] < found["target_max"]).all():
@@ -232,12 +283,16 @@ def _read_table(arrays: Arrays, input_bits: int | None, worst: float | None) -> 
     return TableModel(inputs, values, worst)
 
 
-def _read_evaluation(arrays: Arrays, meta: Meta, ranges: dict[str, Floats]) -> Evaluation | None:
+def _read_evaluation(
+    arrays: Arrays, meta: Meta, ranges: dict[str, Floats], *, records: bool
+) -> Evaluation | None:
     if "eval_inputs" not in arrays.arrays:
         return None
     classifier = meta.task == "classification"
     external = meta.section("mechanism", MECHANISMS)[0] == "external"
     entries = evaluation_entries(classifier=classifier, external=external)
+    if records:
+        entries = record_entries(classifier=classifier)
     # The number of rows comes first: it bounds what is looked at.
     rows = len(arrays.part(entries[:1])["inputs"])
     if rows > MAX_EVALUATION_ROWS:
@@ -247,6 +302,10 @@ def _read_evaluation(arrays: Arrays, meta: Meta, ranges: dict[str, Floats]) -> E
     if rows == 0:
         return None
     part = arrays.part(entries)
+    if records:
+        part["first"] = part["first"] > 0
+        if not part["first"][0]:
+            raise ModelFileError("entry 'eval_first' must be set in the first row")
     _check_near("eval_inputs", part["inputs"], ranges["input_min"], ranges["input_max"])
     if classifier:
         # Two classes may have one output.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from scm_model.activations import ACTIVATIONS
 from scm_model.encoder import MAX_INPUT_BITS
 from scm_model.errors import ModelFileError
+from scm_model.memory import MAX_LAG
 
 Array = NDArray[Any]
 
 FORMAT = "scm-model"
 #: The newest version; what an earlier one can say is written as such.
-VERSION = 2
+VERSION = 3
 MAX_META_BYTES = 4 << 20
 MAX_EVALUATION_ROWS = 20_000
 MAX_LAYERS = 256
@@ -75,6 +76,16 @@ RANGES = (
     Entry("input_max", np.float64, ("d",)),
     Entry("target_min", np.float64, ("m",)),
     Entry("target_max", np.float64, ("m",)),
+)
+#: Of a machine with memory the ranges are of its signals; its features are taps of them.
+SIGNAL_RANGES = (
+    Entry("input_min", np.float64, ("s",)),
+    Entry("input_max", np.float64, ("s",)),
+)
+TARGET_RANGES = RANGES[2:]
+MEMORY = (
+    Entry("memory_taps", np.int32, ("d", 2), "taps"),
+    Entry("memory_rest", np.float64, ("sources",), "rest"),
 )
 OUTPUT = (
     Entry("readout", np.float64, ("N", "m")),
@@ -130,6 +141,13 @@ def layer_entries(number: int, *, binary: bool) -> tuple[Entry, ...]:
 def family_entries(number: int) -> tuple[Entry, ...]:
     """Of a layer of families."""
     return (Entry(f"layer{number}_supports", np.int32, ("families", "bits"), "supports"),)
+
+
+def record_entries(*, classifier: bool) -> tuple[Entry, ...]:
+    """Of r held-out rows of signals, and which of them begin a record."""
+    inputs, targets = evaluation_entries(classifier=classifier, external=False)
+    first = Entry("eval_first", np.uint8, ("r",), "first")
+    return (replace(inputs, shape=("r", "s")), targets, first)
 
 
 def evaluation_entries(*, classifier: bool, external: bool) -> tuple[Entry, ...]:
@@ -343,6 +361,19 @@ class Meta:
         if not isinstance(value, dict):
             raise ModelFileError(f"meta {key!r} must be an object, not {value!r}")
         return _choice(value.get("kind"), f"{key} 'kind'", tuple(kinds)), value
+
+    @property
+    def horizon(self) -> int | None:
+        """Of a machine with memory; None without one."""
+        value = self.json.get("memory") if self.version >= 3 else None
+        if value is None:
+            return None
+        horizon = value.get("horizon", 0) if isinstance(value, dict) else value
+        if type(horizon) is not int or not 0 <= horizon <= MAX_LAG:
+            raise ModelFileError(
+                f"meta 'memory' must be an object with a 'horizon' of 0 to {MAX_LAG}, not {value!r}"
+            )
+        return horizon
 
     @property
     def worst_error(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,18 @@ from scm_model.schema import (
     HISTORY,
     INFO_KEYS,
     MECHANISMS,
+    MEMORY,
     OUTPUT,
     RANGES,
+    SIGNAL_RANGES,
+    TARGET_RANGES,
     VERSION,
     arrays_of,
     evaluation_entries,
     family_entries,
     layer_entries,
     meta_to_bytes,
+    record_entries,
 )
 
 
@@ -44,7 +49,7 @@ def write_model(model: Model, path: str | Path) -> None:
 
 def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
     """The entries of a model's file."""
-    entries = {"meta": meta_to_bytes(_meta(model)), **arrays_of(model, (*RANGES, *OUTPUT))}
+    entries = {"meta": meta_to_bytes(_meta(model)), **arrays_of(model, OUTPUT), **_ranges(model)}
     entries |= arrays_of(model.encoder, ENCODERS[model.encoder.kind])
     for number, layer in enumerate(model.layers, start=1):
         if isinstance(layer, FamilyLayer):
@@ -52,13 +57,26 @@ def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
         else:
             entries |= arrays_of(layer, layer_entries(number, binary=layer.binary))
     entries |= arrays_of(model.mechanism, MECHANISMS[model.mechanism.kind])
-    if model.evaluation is not None:
+    if model.evaluation is not None and model.memory is not None:
+        entries |= arrays_of(model.evaluation, record_entries(classifier=model.is_classifier))
+    elif model.evaluation is not None:
         external = model.evaluation.mechanism is not None
         rows = evaluation_entries(classifier=model.is_classifier, external=external)
         entries |= arrays_of(model.evaluation, rows)
     if model.history is not None:
         entries |= arrays_of(model.history, HISTORY)
     return {name: np.ascontiguousarray(array) for name, array in entries.items()}
+
+
+def _ranges(model: Model) -> dict[str, NDArray[Any]]:
+    """The ranges of what comes in and goes out; with memory that of each signal, and the taps."""
+    memory = model.memory
+    if memory is None:
+        return arrays_of(model, RANGES)
+    place = {tap.source: column for column, tap in enumerate(memory.taps)}
+    columns = [place[source] for source in range(len(memory.signals))]
+    seen = replace(model, input_min=model.input_min[columns], input_max=model.input_max[columns])
+    return arrays_of(seen, (*SIGNAL_RANGES, *TARGET_RANGES)) | arrays_of(memory, MEMORY)
 
 
 def _meta(model: Model) -> dict[str, Any]:
@@ -75,7 +93,7 @@ def _meta(model: Model) -> dict[str, Any]:
         "task": model.task,
         "algorithm": model.algorithm,
         "input_bits": model.input_bits,
-        "features": model.features,
+        "features": model.signals,
         "targets": model.targets,
         "encoder": encoder,
         "layers": [_layer_meta(layer) for layer in model.layers],
@@ -84,13 +102,17 @@ def _meta(model: Model) -> dict[str, Any]:
     }
     if model.classes is not None:
         meta["classes"] = model.classes
+    if model.memory is not None:
+        meta["memory"] = {"horizon": model.memory.horizon}
     return meta | {key: model.info[key] for key in INFO_KEYS if model.info.get(key) is not None}
 
 
 def _version(model: Model) -> int:
     """The oldest version that can say it, for readers that know no newer one."""
+    if model.memory is not None:
+        return VERSION
     families = any(isinstance(layer, FamilyLayer) for layer in model.layers)
-    return VERSION if families or model.decides_by_sign else 1
+    return 2 if families or model.decides_by_sign else 1
 
 
 def _layer_meta(layer: AnyLayer) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tests.support import model_arrays
 
 JSON = "entry 'meta' must be JSON in UTF-8"
 FORMAT = "meta 'format' must be 'scm-model', not {}; this is not a model file of scm_train"
-TOO_NEW = "meta 'version' must be at most 2, not {}; install a newer scm-hw"
+TOO_NEW = "meta 'version' must be at most 3, not {}; install a newer scm-hw"
 NAMES = "meta 'features' must be a list of 1 to 65536 names"
 
 META = [
@@ -29,7 +29,7 @@ META = [
     (raw_meta(b"[]"), "entry 'meta' must be a JSON object"),
     (meta(format="other"), FORMAT.format("'other'")),
     (meta(format=None), FORMAT.format("None")),
-    (meta(version=3), TOO_NEW.format(3)),
+    (meta(version=4), TOO_NEW.format(4)),
     (meta(version=10**30), TOO_NEW.format(10**30)),
     (meta(version=0), "meta 'version' must be a positive integer, not 0"),
     (meta(version="1"), "meta 'version' must be a positive integer, not '1'"),
