@@ -49,7 +49,7 @@ def write_model(model: Model, path: str | Path) -> None:
 
 def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
     """The entries of a model's file."""
-    entries = {"meta": meta_to_bytes(_meta(model)), **arrays_of(model, OUTPUT), **_ranges(model)}
+    entries = {"meta": meta_to_bytes(_meta(model)), **_ranges(model), **arrays_of(model, OUTPUT)}
     entries |= arrays_of(model.encoder, ENCODERS[model.encoder.kind])
     for number, layer in enumerate(model.layers, start=1):
         if isinstance(layer, FamilyLayer):
