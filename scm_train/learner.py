@@ -20,7 +20,12 @@ from scm_model import Model, classes_of
 from scm_model.columns import column_names, has_default_names, in_memory, in_order
 from scm_train import model_file
 from scm_train.algorithms import ALGORITHMS
-from scm_train.cluster.run import as_array, is_distributed, train_distributed
+from scm_train.cluster.run import (
+    as_array,
+    is_distributed,
+    train_distributed,
+    train_families_distributed,
+)
 from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.errors import ClippedWarning, DataError, ModelFileError, ParameterError
 from scm_train.families.losses import probabilities
@@ -274,11 +279,8 @@ class Learner(BaseEstimator):
         self.machine_, self.history_ = train(algorithm, parameters, task, eval_set, random)
         return self
 
-    def _growth(self, *, distributed: bool = False) -> str:
+    def _growth(self) -> str:
         parameters = self.get_params(deep=False)
-        wanted = parameters["luts"] is not None or parameters["members"] > 1
-        if distributed and parameters["growth"] == "auto" and not wanted:
-            return "nodes"
         return growth_of(ALGORITHMS[self._algorithm], parameters, _defaults(), self._task)
 
     def _fit_distributed(self, X: Any, y: Any, eval_set: object) -> Self:
@@ -292,15 +294,12 @@ class Learner(BaseEstimator):
         X, y = as_array(X), as_array(y)
         self._keep_names(names)
         self.n_features_in_ = X.shape[1]
-        parameters = self.get_params(deep=False)
-        if self._growth(distributed=True) == "families":
-            raise ParameterError(
-                "growth must be 'nodes' for rows on a cluster, not 'families'; "
-                "leave luts and members out, or take the rows into memory"
-            )
-        if parameters["max_nodes"] == "auto":
+        parameters, train = self.get_params(deep=False), train_distributed
+        if self._growth() == "families":
+            train = train_families_distributed
+        elif parameters["max_nodes"] == "auto":
             parameters["max_nodes"] = DEFAULT_NODES
-        self.machine_, self.history_ = train_distributed(
+        self.machine_, self.history_ = train(
             ALGORITHMS[self._algorithm],
             parameters,
             X,

@@ -6,6 +6,7 @@ from their graph, and what shards were told to do since is told to it in the sam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +18,8 @@ from scm_train.cluster.shards import HELD, REST, TRAINING, Floats, Frame, Shard
 from scm_train.errors import DataError, ParameterError
 from scm_train.training.split import split_rows
 
-__all__ = ["Cluster", "Division"]
+__all__ = ["Chunk", "Cluster", "Division"]
 
-#: What changes a shard; the rest only asks it.
-CHANGES = (
-    *("begin", "open_layer", "close_layer", "append", "pop", "keep"),
-    *("propose", "subtract", "scale", "commit", "rewind"),
-)
 #: Seconds between looks at whether a worker that does not answer is still there.
 PATIENCE = 0.5
 #: Seconds to wait for a worker where there is none left.
@@ -41,7 +37,7 @@ class Division:
 
 
 @dataclass(frozen=True, eq=False)
-class _Chunk:
+class Chunk:
     """Rows as they can be had again and again: their graph, and their place among all rows."""
 
     x: Any
@@ -58,6 +54,12 @@ class _Lost(Exception):
 
 class Cluster:
     """The shards in the order of their rows; those of ``eval_set`` after all others."""
+
+    #: What changes a shard; the rest only asks it.
+    changes: tuple[str, ...] = (
+        *("begin", "open_layer", "close_layer", "append", "pop", "keep"),
+        *("propose", "subtract", "scale", "commit", "rewind"),
+    )
 
     def __init__(
         self,
@@ -88,8 +90,8 @@ class Cluster:
     def ask(self, method: str, *arguments: Any) -> list[Any]:
         """The answers of all shards, which work on them at the same time."""
         everywhere = range(len(self.shards))
-        answers = self._answers([(k, method, arguments) for k in everywhere])
-        if method in CHANGES:
+        answers = self.answers([(k, method, arguments) for k in everywhere])
+        if method in self.changes:
             self._told.append((method, arguments))
         return answers
 
@@ -102,7 +104,7 @@ class Cluster:
         """Inputs of the current layer on chosen training rows."""
         owner = np.searchsorted(self.starts, indices, side="right") - 1
         which = {int(k): np.flatnonzero(owner == k) for k in np.unique(owner)}
-        found = self._answers(
+        found = self.answers(
             [(k, "take", (indices[own] - self.starts[k],)) for k, own in which.items()]
         )
         out = np.empty((len(indices), found[0].shape[1]))
@@ -110,7 +112,12 @@ class Cluster:
             out[own] = rows
         return out
 
-    def _answers(self, questions: list[tuple[int, str, tuple[Any, ...]]]) -> list[Any]:
+    def forget(self) -> None:
+        """Tell shards that are made anew nothing of what came before, as another machine begins."""
+        self._told = []
+
+    def answers(self, questions: list[tuple[int, str, tuple[Any, ...]]]) -> list[Any]:
+        """The answers of some shards, each to a question of its own that changes none."""
         asked = [self._asked(*question) for question in questions]
         return [self._answer(a, *q) for a, q in zip(asked, questions, strict=True)]
 
@@ -187,8 +194,11 @@ class Cluster:
     def _submitted(self, k: int, roles: Any) -> Any:
         one = self._chunks[k]
         rows = self.client.compute([one.x, one.y])
-        role = HELD if one.held else TRAINING
-        return self.client.submit(Shard, *rows, roles, role, self.frame, actor=True, pure=False)
+        return self.client.submit(*self._shard_of(one, rows, roles), actor=True, pure=False)
+
+    def _shard_of(self, chunk: Chunk, rows: Sequence[Any], roles: Any) -> tuple[Any, ...]:
+        """The class of a shard, and what it is made of."""
+        return Shard, *rows, roles, HELD if chunk.held else TRAINING, self.frame
 
     def _made(self, k: int, future: Any) -> Any:
         """The shard of a future; begun again where its worker dies before it is there."""
@@ -214,11 +224,11 @@ class Cluster:
                 future = self._submitted(k, self._roles(k))
 
 
-def _chunks(x: Any, y: Any, *, held: bool) -> list[_Chunk]:
+def _chunks(x: Any, y: Any, *, held: bool) -> list[Chunk]:
     stops = np.cumsum(x.chunks[0]).tolist()
     starts = [0, *stops[:-1]]
     delayed = zip(x.to_delayed().ravel(), y.to_delayed().ravel(), starts, stops, strict=True)
-    return [_Chunk(*one, held=held) for one in delayed]
+    return [Chunk(*one, held=held) for one in delayed]
 
 
 def _divide(rows: int, division: Division, state: Any) -> tuple[Any, NDArray[np.uint8] | None]:

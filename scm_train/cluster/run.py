@@ -2,7 +2,7 @@
 
 Client and workers exchange candidates, nodes, and sums over rows; what the client holds does not
 grow with the rows. Draws are those of training on one machine, and so are the nodes; the readout is
-the same but for the order in which sums are added.
+the same but for the order in which sums are added. Families are the same to the bit.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scm_model.mechanism import call_mechanism
 from scm_model.scaling import to_unit
 from scm_train.algorithms import Algorithm
 from scm_train.cluster.coordinator import Cluster, Division
+from scm_train.cluster.families import FamilyCluster, RemoteProblem, problem_of_rows
 from scm_train.cluster.remote import RemoteRows, RemoteScoring
 from scm_train.cluster.shards import Floats, Frame
 from scm_train.encode.encoders import fit_encoder, parse_encoder
@@ -27,10 +28,17 @@ from scm_train.mechanisms.specification import CHECKED_ROWS, External, Nothing, 
 from scm_train.progress import progress_bar
 from scm_train.search.search import Search
 from scm_train.training.parameters import check_draws, draw_of, input_bits_of, settings_of
-from scm_train.training.run import ENCODER_ROWS, TrainingTask, check_span, machine_of, run_info
+from scm_train.training.run import (
+    ENCODER_ROWS,
+    TrainingTask,
+    check_span,
+    machine_of,
+    machine_of_families,
+    run_info,
+)
 from scm_train.training.targets import with_range
 
-__all__ = ["as_array", "is_distributed", "train_distributed"]
+__all__ = ["as_array", "is_distributed", "train_distributed", "train_families_distributed"]
 
 
 def is_distributed(x: object) -> bool:
@@ -83,6 +91,42 @@ def train_distributed(
         algorithm, task, fitted, frame.encoder, frame.mechanism, span, info, history
     )
     return machine, history
+
+
+def train_families_distributed(
+    algorithm: Algorithm,
+    parameters: dict[str, Any],
+    x: Any,
+    y: Any,
+    eval_set: tuple[Any, Any] | None,
+    feature_names: tuple[str, ...],
+    classifier: bool,
+    random: np.random.RandomState,
+) -> tuple[Model, History]:
+    """Likewise by families. The rows of ``eval_set`` come to the client."""
+    client = _client()
+    x, y = _by_rows(x, y)
+    seed = int(random.randint(np.iinfo(np.int32).max))
+    codes = parameters | {"activation": "sign", "encoder": "none"}
+    frame = _frame(x, y, codes, classifier, feature_names)
+    unseen = None
+    if eval_set is not None:
+        rows = [one.compute() for one in _evaluation(eval_set, x, y, frame)]
+        unseen = problem_of_rows(*rows, frame)
+    everything = Division(0.0, None)
+    cluster = FamilyCluster(client, x, y, None, frame, everything, np.random.default_rng(seed))
+    task, span = _task(y, frame, feature_names), (frame.low, frame.high)
+    return machine_of_families(
+        RemoteProblem(cluster),
+        unseen,
+        algorithm,
+        parameters,
+        task,
+        frame.encoder,
+        frame.mechanism,
+        span,
+        seed,
+    )
 
 
 def _client() -> Any:

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scm_train.families import costs
 from scm_train.families.growth import Family, FamilyGrowth, FamilySettings, apply
 from scm_train.families.linear import fit_few_inputs
-from scm_train.families.losses import Logistic, Loss, Softmax, Squared
-from scm_train.families.rows import FamilyRows
+from scm_train.families.problem import Problem, Source, linear_scores
 from scm_train.families.signals import MOST_THRESHOLDS, SignalPool, make_pool, random_pairs
 
-__all__ = ["FittedFamilies", "Problem", "Size", "fit_families"]
+__all__ = ["FittedFamilies", "Size", "fit_families"]
 
 Floats = NDArray[np.float64]
 
@@ -38,44 +37,6 @@ SLACK = 1.0005
 LINEAR_GAIN = 0.98
 #: Share of the budget that a linear part may take.
 LINEAR_SHARE = 1 / 3
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Rows to learn: codes (rows, features), targets (rows, outputs) or class indices (rows,)."""
-
-    codes: NDArray[np.integer]
-    targets: NDArray
-    weights: Floats
-    classes: int
-    input_bits: int
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @property
-    def outputs(self) -> int:
-        """One for two classes, whose score says which of them."""
-        if self.classes:
-            return 1 if self.classes == 2 else self.classes
-        return self.targets.shape[1]
-
-    @property
-    def x(self) -> Floats:
-        """The inputs as the linear part sees them."""
-        return (self.codes + 0.5) / 2.0**self.input_bits
-
-    def loss(self) -> Loss:
-        if not self.classes:
-            return Squared(self.targets.T, self.weights)
-        if self.classes == 2:
-            return Logistic(self.targets == 1, self.weights)
-        return Softmax(self.targets, self.classes, self.weights)
-
-    def part(self, rows: NDArray | slice) -> Problem:
-        return Problem(
-            self.codes[rows], self.targets[rows], self.weights[rows], self.classes, self.input_bits
-        )
 
 
 @dataclass(frozen=True)
@@ -103,14 +64,13 @@ class FittedFamilies:
 
     def scores(self, problem: Problem) -> Floats:
         """What the machine answers, (outputs, rows)."""
-        scores = problem.x @ self.linear + self.intercept
-        found = np.ascontiguousarray(scores.T)
+        found = linear_scores(problem, self.linear, self.intercept)
         apply(self.families, self.pool.reached(problem.codes), found)
         return found
 
 
 def fit_families(
-    problem: Problem,
+    problem: Source,
     size: Size,
     settings: FamilySettings,
     seed: int,
@@ -148,7 +108,7 @@ class _Choice:
 
 
 def _choose(
-    problem: Problem,
+    problem: Source,
     unseen: Problem | float,
     size: Size,
     settings: FamilySettings,
@@ -185,11 +145,11 @@ def _size_marks() -> Floats:
     return np.arange(1, SIZES + 1) / SIZES
 
 
-def _splits(problem: Problem, unseen: Problem | float, seed: int) -> list[tuple[Problem, Problem]]:
+def _splits(problem: Source, unseen: Problem | float, seed: int) -> list[tuple[Source, Problem]]:
     """Rows to learn from and rows to choose by; none where there are too few rows."""
     if isinstance(unseen, Problem):
         return [(problem, unseen)]
-    rows = np.random.default_rng([seed, 1]).permutation(len(problem))[:SELECTION_ROWS]
+    rows = problem.some_rows(SELECTION_ROWS, seed)
     held = round(unseen * len(rows))
     if len(rows) < FEWEST_ROWS or not held:
         return []
@@ -202,7 +162,7 @@ def _splits(problem: Problem, unseen: Problem | float, seed: int) -> list[tuple[
 
 
 def _errors(
-    problem: Problem,
+    problem: Source,
     unseen: Problem,
     inputs: int,
     size: Size,
@@ -211,7 +171,7 @@ def _errors(
 ) -> Floats:
     """The error on unseen rows at each of the sizes."""
     growth, weights, intercept = _grow(problem, inputs, settings, size.luts, seed)
-    scores = np.ascontiguousarray((unseen.x @ weights + intercept).T)
+    scores = linear_scores(unseen, weights, intercept)
     reached, loss = growth.pool.reached(unseen.codes), unseen.loss()
     errors = [loss.error(scores)]
     families = 0
@@ -227,12 +187,12 @@ def _errors(
 
 
 def _grow(
-    problem: Problem, inputs: int, settings: FamilySettings, budget: float, seed: int
+    problem: Source, inputs: int, settings: FamilySettings, budget: float, seed: int
 ) -> tuple[FamilyGrowth, Floats, Floats]:
     """A growth at its start: pool, linear part or priors, and what those cost."""
     rng = np.random.default_rng([seed, 0])
     sample = problem.part(slice(None, None, -(-len(problem) // POOL_ROWS)))
-    features = problem.codes.shape[1]
+    features = problem.features
     pairs = random_pairs(features, settings.pairs * features, rng)
     most = int(np.clip(MOST_BITS // (features + len(pairs)), 4, MOST_THRESHOLDS))
     pool = make_pool(sample.codes, pairs, most)
@@ -240,16 +200,14 @@ def _grow(
     fixed = costs.HANDSHAKE_LUTS + costs.OUTPUT_LUTS * (problem.outputs - 1)
     fixed += costs.LINEAR_LUTS * np.count_nonzero(weights)
     prices = costs.Prices(pool, problem.input_bits, fixed)
-    scores = np.ascontiguousarray((problem.x @ weights + intercept).T)
-    reached = pool.reached(problem.codes)
-    rows = FamilyRows(reached, problem.loss(), scores)
+    rows = problem.family_rows(pool, weights, intercept)
     growth = FamilyGrowth(pool, rows, problem.outputs, settings, prices, rng)
     return growth, weights, intercept
 
 
 def _start(problem: Problem, inputs: int) -> tuple[Floats, Floats]:
     """Linear weights (features, outputs) and intercept (outputs,) to begin with."""
-    features, outputs = problem.codes.shape[1], problem.outputs
+    features, outputs = problem.features, problem.outputs
     if problem.classes:
         return np.zeros((features, outputs)), _log_odds(problem)
     weights, intercept = np.zeros((features, outputs)), np.zeros(outputs)
@@ -270,9 +228,9 @@ def _log_odds(problem: Problem) -> Floats:
     return np.array([logs[1] - logs[0]]) if problem.classes == 2 else logs
 
 
-def _most_inputs(problem: Problem, size: Size) -> int:
+def _most_inputs(problem: Source, size: Size) -> int:
     """How many inputs a linear part may take: so many that families have most of the budget."""
     if problem.classes:
         return 0
     affordable = int(LINEAR_SHARE * size.luts / costs.LINEAR_LUTS / problem.outputs)
-    return min(max(affordable, 1), problem.codes.shape[1])
+    return min(max(affordable, 1), problem.features)

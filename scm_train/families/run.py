@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scm_model import AnyLayer, Encoder, FamilyLayer, Layer
 from scm_train.families.growth import Family, FamilySettings, apply
 from scm_train.families.losses import probabilities
-from scm_train.families.machine import FittedFamilies, Problem, Size, fit_families
+from scm_train.families.machine import FittedFamilies, Size, fit_families
+from scm_train.families.problem import Problem, Source, linear_scores
 from scm_train.families.signals import SignalPool
 from scm_train.growth.engine import Fitted
 from scm_train.history import FamilyGrowthEnd, History
@@ -38,7 +39,7 @@ class FamilyRun:
 
 
 def train_families(
-    problem: Problem, unseen: Problem | float, run: FamilyRun, history: History
+    problem: Source, unseen: Problem | float, run: FamilyRun, history: History
 ) -> Fitted:
     """Fit the members one after the other, and join them to one machine."""
     size = Size(run.size.luts / run.members, run.size.families)
@@ -51,7 +52,9 @@ def train_families(
             for member in range(run.members)
         )
     layers, readout = _joined(fitted, problem)
-    _follow(fitted, problem, history)
+    # The training error is followed on some of the rows.
+    rows = problem.part(slice(None, None, -(-len(problem) // CURVE_ROWS)))
+    _follow(fitted, rows, history)
     for layer in layers:
         history.end_layer(layer.nodes, fitted[0].stop)
     history.growth = FamilyGrowthEnd(
@@ -65,12 +68,12 @@ def train_families(
         np.mean([member.intercept for member in fitted], axis=0),
     )
     history.selected_inputs = linear.selected
-    error = history.train_rmse[-1] if history.train_rmse else _start_error(fitted[0], problem)
+    error = history.train_rmse[-1] if history.train_rmse else _start_error(fitted[0], rows)
     return Fitted(layers, readout, linear, error, float("nan"))
 
 
 def _joined(
-    fitted: Sequence[FittedFamilies], problem: Problem
+    fitted: Sequence[FittedFamilies], problem: Source
 ) -> tuple[tuple[AnyLayer, ...], Floats]:
     """Layers and readout of all members together; equal bits are there once."""
     families = [(one.pool, family) for one in fitted for family in one.families]
@@ -87,7 +90,7 @@ def _joined(
         part = np.zeros((1 << len(own), problem.outputs))
         part[:, family.output] = family.entries.values / len(fitted)
         entries.append(part)
-    first = _first_layer(bits, problem.codes.shape[1], problem.input_bits)
+    first = _first_layer(bits, problem.features, problem.input_bits)
     readout = np.concatenate([np.zeros((len(bits), problem.outputs)), *entries])
     return (first, FamilyLayer(supports)), readout
 
@@ -116,10 +119,8 @@ def _first_layer(bits: Sequence[Bit], features: int, input_bits: int) -> Layer:
     return Layer(weights, np.ones(len(bits)), biases, "sign", mask)
 
 
-def _follow(fitted: Sequence[FittedFamilies], problem: Problem, history: History) -> None:
-    """The error after each family, on some of the training rows."""
-    stride = -(-len(problem) // CURVE_ROWS)
-    rows = problem.part(np.arange(0, len(problem), stride))
+def _follow(fitted: Sequence[FittedFamilies], rows: Problem, history: History) -> None:
+    """The error after each family."""
     for member in fitted:
         for family, error in zip(member.families, _errors(member, rows), strict=True):
             history.add_node(2, 1.0, family.r, error, float("nan"))
@@ -137,11 +138,11 @@ def _errors(member: FittedFamilies, rows: Problem) -> list[float]:
 
 
 def _start(member: FittedFamilies, rows: Problem) -> Floats:
-    return np.ascontiguousarray((rows.x @ member.linear + member.intercept).T)
+    return linear_scores(rows, member.linear, member.intercept)
 
 
-def _start_error(member: FittedFamilies, problem: Problem) -> float:
-    return _error(problem, _start(member, problem))
+def _start_error(member: FittedFamilies, rows: Problem) -> float:
+    return _error(rows, _start(member, rows))
 
 
 def _error(rows: Problem, scores: Floats) -> float:

@@ -17,7 +17,8 @@ from scm_train.chunks import chunk_map
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.rows import ScaledRows
 from scm_train.errors import DataError, ParameterError
-from scm_train.families.machine import Problem, Size
+from scm_train.families.machine import Size
+from scm_train.families.problem import Problem, Source
 from scm_train.families.run import FamilyRun, problem_of, train_families
 from scm_train.growth.engine import Fitted, Part, train
 from scm_train.history import History
@@ -163,22 +164,47 @@ def train_by_families(
         codes = encoder.codes(to_unit(x, low, high))
         return problem_of(codes, targets, weights, classes, encoder)
 
+    return machine_of_families(
+        problem(task.x, task.y, task.weights),
+        None if eval_set is None else problem(*eval_set, None),
+        algorithm,
+        parameters,
+        task,
+        encoder,
+        mechanism,
+        (low, high),
+        seed,
+    )
+
+
+def machine_of_families(
+    problem: Source,
+    unseen: Problem | None,
+    algorithm: Algorithm,
+    parameters: dict[str, Any],
+    task: TrainingTask,
+    encoder: Encoder,
+    mechanism: Mechanism,
+    input_range: tuple[Floats, Floats],
+    seed: int,
+) -> tuple[Model, History]:
+    """Train on a problem; ``unseen`` chooses the size, or without it some of the problem's rows."""
     history = History()
     fitted = train_families(
-        problem(task.x, task.y, task.weights),
-        _unseen_share(parameters, len(task.x)) if eval_set is None else problem(*eval_set, None),
+        problem,
+        _unseen_share(parameters, len(problem)) if unseen is None else unseen,
         FamilyRun(_size(parameters), parameters["members"], seed, linear=algorithm.linear),
         history,
     )
     info = run_info(parameters, seed, fitted, history)
-    if classes == 2:
+    if problem.classes == 2:
         task = replace(
             task,
             target_names=task.target_names[1:],
             target_min=task.target_min[1:],
             target_max=task.target_max[1:],
         )
-    machine = machine_of(algorithm, task, fitted, encoder, mechanism, (low, high), info, history)
+    machine = machine_of(algorithm, task, fitted, encoder, mechanism, input_range, info, history)
     return machine, history
 
 

@@ -27,16 +27,6 @@ from tests.train.machines import by_columns, physics
 FAST = {"max_nodes": 3, "candidates": 20, "random_state": 3, "search": "fresh"}
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory):
-    with (
-        cluster(tmp_path_factory.mktemp("cluster"), 2) as there,
-        Client(there.address) as client,
-    ):
-        client.wait_for_workers(2, timeout=60)
-        yield client
-
-
 def plant(rows: int = 900, targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 3, (rows, 4))
