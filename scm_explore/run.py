@@ -84,7 +84,8 @@ def run(args: argparse.Namespace) -> None:
         raise OptionError(str(error)) from None
     about = _about(args, rows, board)
     folder = args.out if args.out is not None else DEFAULT_OUT / about["name"]
-    check_output(folder / FOLDER, FRONT, inputs=[args.data and Path(args.data)])
+    inputs = [Path(one) for one in (args.data, args.test) if one is not None]
+    check_output(folder / FOLDER, FRONT, inputs=inputs)
     limits = Limits(args.points, _seconds(args), not args.no_synth)
     jobs = args.jobs or len(os.sched_getaffinity(0))
     # A cluster that is not there is told before anything is written.

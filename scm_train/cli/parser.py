@@ -127,6 +127,12 @@ def add_table_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         default=None,
         help="fraction of rows held out as test rows (0.25, or the split of a built-in data set)",
     )
+    group.add_argument(
+        "--test",
+        default=None,
+        metavar="FILE",
+        help="file of test rows with the same columns, instead of rows held out",
+    )
     return group
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ TEST_FRACTION = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What there is to learn from, and where it came from."""
+    """What there is to learn from, and where it came from.
+
+    Of ``train_rows`` all rows that follow are test rows.
+    """
 
     rows: FileRows
     task: str
@@ -31,7 +34,7 @@ class Data:
     about: dict[str, Any]
     train_rows: int | None = None
     mechanism: Any = None
-    #: Where the rows of a named data set come from.
+    #: Where the rows of a named data set come from, and the file of test rows.
     files: tuple[Path, ...] = ()
 
 
@@ -54,13 +57,38 @@ def _read_file(args: argparse.Namespace) -> Data:
     path = Path(args.data)
     about = {"name": path.name, "target": list(rows.target_names)}
     name = path.name.partition(".")[0]
-    return Data(_checked(rows, task), task, name, about)
+    data = Data(_checked(rows, task), task, name, about)
+    return data if args.test is None else _with_test_rows(data, args)
+
+
+def _with_test_rows(data: Data, args: argparse.Namespace) -> Data:
+    """The rows of ``--test`` after those of the data file, with the same columns."""
+    if args.test_fraction is not None:
+        raise ParameterError("--test and --test-fraction must not both be given; leave one out")
+    rows, path = data.rows, Path(args.test)
+    if path.exists() and path.samefile(args.data):
+        raise ParameterError("--test must be another file than the data file; name its test rows")
+    tested = read_rows(path, rows.target_names, rows.feature_names, varying=False)
+    if (tested.y.dtype.kind in "fiu") != (rows.y.dtype.kind in "fiu"):
+        raise DataError(
+            f"targets of {path.name} must be of the same kind as those of {Path(args.data).name}, "
+            f"not {tested.y[0]!s} beside {rows.y[0]!s}; correct one of the files"
+        )
+    unseen = np.setdiff1d(tested.y, rows.y) if data.task == "classification" else ()
+    if len(unseen):
+        raise DataError(
+            f"classes of {path.name} must be those of {Path(args.data).name}, not {unseen[0]!s}; "
+            "train on rows of that class too, or remove its rows"
+        )
+    both = replace(rows, X=np.concatenate([rows.X, tested.X]), y=np.concatenate([rows.y, tested.y]))
+    about = data.about | {"test": path.name}
+    return replace(data, rows=both, about=about, train_rows=len(rows.X), files=(path,))
 
 
 def _read_dataset(args: argparse.Namespace) -> Data:
-    if args.target or args.features or args.drop:
+    if args.target or args.features or args.drop or args.test:
         raise ParameterError(
-            "--target, --features and --drop must be left out with --dataset, "
+            "--target, --features, --drop and --test must be left out with --dataset, "
             "which has its own; give a data file to choose columns of"
         )
     source = datasets.load(args.dataset)

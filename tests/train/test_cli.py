@@ -248,6 +248,23 @@ def test_test_fraction(fraction):
         assert len(machine.evaluation.inputs) == 80
 
 
+def test_a_file_of_test_rows(capsys):
+    """All rows of the one are trained on, and those of the other, columns by name, tested on."""
+    names, *lines = Path(plant_csv("later.csv", n=40, seed=1)).read_text().splitlines()
+    swapped = [",".join(reversed(line.split(","))) for line in [names, *lines]]
+    Path("later.csv").write_text("\n".join(swapped) + "\n")
+    machine = fitted("--test", "later.csv")
+    about = machine.info["data"]
+    assert (about["train_rows"], about["test_rows"], about["test"]) == (160, 40, "later.csv")
+    wanted = np.array([[float(v) for v in line.split(",")] for line in lines])
+    assert_array_equal(machine.evaluation.inputs, wanted[:, :3])
+    assert_array_equal(machine.evaluation.targets[:, 0], wanted[:, 3])
+    capsys.readouterr()
+    main(["evaluate", "m.npz", "later.csv", "--json"])
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["rmse"] == pytest.approx(machine.info["scores"]["test_rmse"])
+
+
 def test_evaluation_rows_can_stay_out():
     machine = fitted("--no-eval-rows")
     assert machine.evaluation is None

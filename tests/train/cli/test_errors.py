@@ -22,7 +22,13 @@ BAD_FITS = [
     ("none.csv --target y", "can't read 'none.csv': there is no such file"),
     ("plant.csv --dataset tyukin --target y", "a data file or --dataset, and not both"),
     ("", "a data file or --dataset, and not both"),
-    ("--dataset tyukin --target y", "--target, --features and --drop must be left out"),
+    ("--dataset tyukin --target y", "--target, --features, --drop and --test must be left out"),
+    ("plant.csv --target force --test none.csv", "can't read 'none.csv'"),
+    ("plant.csv --target force --test plant.csv", "--test must be another file"),
+    ("plant.csv --target force --test labels.csv", "column 'force' must be in labels.csv"),
+    ("plant.csv --target force --test-fraction 0.1 --test labels.csv", "must not both be given"),
+    ("labels.csv --target grade --test other.csv", "classes of other.csv must be those of labels"),
+    ("labels.csv --target a --features b --test words.csv", "must be of the same kind as those of"),
     ("--dataset servo", "not 'servo'"),
     ("--dataset tyukin --mechanism dataset", "must be used with a --dataset that has a mechanism"),
     ("plant.csv --target force --max-nodes 0", "max_nodes must be a positive whole number, not 0"),
@@ -80,6 +86,8 @@ def test_a_bad_fit_gets_one_line_and_writes_nothing(flags, message, capsys):
     plant_csv()
     labels_csv()
     labels_csv("one.csv", names=("low",) * 3)
+    labels_csv("other.csv", names=("low", "mid", "none"))
+    Path("words.csv").write_text("a,b\nhot,1\nmild,2\n")
     Path("short.csv").write_text("a,y\n1,2\n2,3\n3,4\n")
     before = set(os.listdir())
     assert main(["fit", *flags.split(), "--out", "m.npz"]) == 2
