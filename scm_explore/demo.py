@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
+import json
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +30,33 @@ def add_demo(commands: Any) -> None:
     )
     parser.add_argument("--no-synth", action="store_true", help="estimate LUTs, without Yosys")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="the results as JSON on stdout")
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> None:
+    if not args.json:
+        folders = _demonstrate(args)
+        print(f"\nopen {folders[-1] / 'report.html'} in a browser, or the Verilog in Vivado:")
+        print(f"  cd {folders[-1]} && vivado -mode batch -source build.tcl")
+        return
+    args.quiet = True
+    with redirect_stdout(io.StringIO()):
+        folders = _demonstrate(args)
+    reports = [json.loads((folder / "report.json").read_text("utf-8")) for folder in folders]
+    builds = [
+        {"folder": str(folder), **report} for folder, report in zip(folders, reports, strict=True)
+    ]
+    print(json.dumps({"model": str(_model_file(args)), "builds": builds}))
+
+
+def _model_file(args: argparse.Namespace) -> Path:
+    folder: Path = args.out
+    return folder / f"{NAME}.npz"
+
+
+def _demonstrate(args: argparse.Namespace) -> list[Path]:
+    """Train and build, each command shown as it would be typed; the folders of the builds."""
     # The trainer takes a while to import, and only this command needs it.
     from scm_hw import boards
     from scm_hw.cli.commands import build_parser
@@ -42,7 +68,7 @@ def _run(args: argparse.Namespace) -> None:
     names = args.board or BOARDS
     for name in names:
         boards.get(name)
-    model = args.out / f"{NAME}.npz"
+    model = _model_file(args)
     quiet = ["--quiet"] if args.quiet else []
     training = ["fit", "--dataset", "servo_sim", "--max-nodes", "60", "--name", NAME]
     try:
@@ -51,13 +77,12 @@ def _run(args: argparse.Namespace) -> None:
     except ScmTrainError as error:
         raise OptionError(str(error)) from None
     more = quiet + (["--no-synth"] if args.no_synth else [])
-    for board in names:
-        folder = args.out / f"servo_{board.partition('-')[0]}"
+    folders = [args.out / f"servo_{board.partition('-')[0]}" for board in names]
+    for board, folder in zip(names, folders, strict=True):
         words = ["build", str(model), "--board", board, "--out", str(folder), *more]
         build = _shown("scm_hw", build_parser(), words)
         build.run(build)
-    print(f"\nopen {folder / 'report.html'} in a browser, or the Verilog in Vivado:")
-    print(f"  cd {folder} && vivado -mode batch -source build.tcl")
+    return folders
 
 
 def _shown(program: str, parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:

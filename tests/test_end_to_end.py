@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +59,11 @@ def assert_proven(report: dict, simulators: tuple[str, ...]) -> None:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `scm-hw demo` leaves, for the paper's part."""
     folder = tmp_path_factory.mktemp("demo") / "rtl_out"
-    assert scm_hw(["demo", "--board", "nexys-a7", "--out", str(folder), "-q"]) == 0
+    with redirect_stdout(io.StringIO()) as said:
+        assert scm_hw(["demo", "--board", "nexys-a7", "--out", str(folder), "--json"]) == 0
+    report = json.loads((folder / "servo_nexys" / "report.json").read_text())
+    build = {"folder": str(folder / "servo_nexys"), **report}
+    assert json.loads(said.getvalue()) == {"model": f"{folder}/servo_demo.npz", "builds": [build]}
     return folder
 
 

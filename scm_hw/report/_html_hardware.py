@@ -201,8 +201,8 @@ def _resource_table(used: dict[str, Any], device: dict[str, Any]) -> Html:
 def _sites_row(used: dict[str, Any], device: dict[str, Any]) -> tuple[Any, ...]:
     """What a packer makes of the LUTs: wires into carry chains added, pairs counted once."""
     sites = used["lut_sites"]
-    words = f"{sites:,} ({used['route_throughs']:,} route-throughs, {used['lut_pairs']:,} pairs)"
-    measured = figure_of("resources.lut_sites", sites, words)
+    parts = f" ({used['route_throughs']:,} route-throughs, {used['lut_pairs']:,} pairs)"
+    measured = el("span", figure_of("resources.lut_sites", sites, f"{sites:,}"), parts)
     return ("LUT sites", measured, NOTHING, f"{device['lut']:,}", f"{sites / device['lut']:.2%}")
 
 

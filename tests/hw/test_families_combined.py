@@ -11,8 +11,9 @@ from numpy.testing import assert_array_equal
 
 from scm_hw import boards
 from scm_hw.boards.top import SelfTest
+from scm_hw.common.names import DEFAULT
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.emit import interface_files, wrapper_name
+from scm_hw.emit import interface_files
 from scm_hw.host import Board
 from scm_hw.host.emulator import Emulator, compile_emulator, fastest_baud
 from scm_hw.verify import run_interface
@@ -68,7 +69,7 @@ def wrapped(design: Design, folder: Path) -> list[Path]:
     files |= interface_files(interface, design.ports, design.digest, design.board)
     for name, text in files.items():
         (folder / name).write_text(text)
-    return [folder / f"{CORE}.v", folder / f"{wrapper_name(interface)}.v"]
+    return [folder / f"{CORE}.v", folder / f"{DEFAULT.wrapper(interface)}.v"]
 
 
 @pytest.mark.parametrize(("outputs", "classes"), [(2, 0), (3, 3)])

@@ -255,7 +255,7 @@ def test_a_wrong_netlist_fails_the_build(tmp_path: Path, monkeypatch: pytest.Mon
     other = designed({}, clock=100.0).verilog
 
     def wrong(_: dict[str, str], top: str, *family: str, **options: Any) -> Any:
-        return synthesise({f"{top}.v": other}, top, *family, **options)
+        return synthesise({f"{top}.v": other.replace(CORE, top)}, top, *family, **options)
 
     monkeypatch.setattr(building, "synthesise", wrong)
     model = small_model(tmp_path / "m.npz", rows=3)

@@ -55,7 +55,7 @@ def _alone(seed):
     learner = fit._learner(args, data, seed)
     assert learner.random_state == seed
     learner.fit(data.rows.X[train], data.rows.y[train])
-    return fit._finished(learner.machine_, data, train, test, args)
+    return fit.finished(learner.machine_, data, train, test, args)
 
 
 def test_the_best_on_validation_rows_is_kept(capsys):
