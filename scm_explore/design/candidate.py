@@ -35,6 +35,8 @@ class Job:
     options: Options
     arguments: argparse.Namespace
     """Of the command line: `name`, `seed` and `no_eval_rows`."""
+    final: bool = False
+    """Whether a design is to be kept: its model then has its features' importance too."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def trained(job: Job, budget: int, train: Rows, test: Rows) -> tuple[Model, bool
     learner = kind(luts=budget, random_state=job.arguments.seed)
     learner.fit(data.rows.X[train], data.rows.y[train])
     growth = learner.history_.growth
-    machine = finished(learner.machine_, data, train, test, job.arguments)
+    machine = finished(learner.machine_, data, train, test, job.arguments, important=job.final)
     return machine, growth is not None and growth.reason != "budget"
 
 

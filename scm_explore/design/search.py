@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -211,7 +211,8 @@ def refitted(search: Search, chosen: Candidate, rest: Rows, test: Rows) -> Candi
     Other rows make other gates. Where no budget near the chosen one gives a design within the
     limits, the one that was chosen is kept as it is, with the test rows in its file.
     """
-    again = Search(search.job, search.goal, search.pool, rest, test, search.log)
+    job = replace(search.job, final=True)
+    again = Search(job, search.goal, search.pool, rest, test, search.log)
     budget = float(chosen.budget)
     limited = search.goal.luts is not None or search.goal.latency_ns is not None
     for _ in range(ROUNDS - 1):
@@ -222,5 +223,5 @@ def refitted(search: Search, chosen: Candidate, rest: Rows, test: Rows) -> Candi
         luts = min((one.lut for one in again.built), default=0)
         over = luts / search.goal.luts if search.goal.luts else 1.0
         budget = 0.95 * budget / max(over, 1.0)
-    kept = Search(search.job, search.goal, search.pool, search.train, test, search.log)
+    kept = Search(job, search.goal, search.pool, search.train, test, search.log)
     return kept.run((chosen.budget,))[0]

@@ -11,11 +11,14 @@ import numpy as np
 from scm_model import AnyLayer, FamilyLayer, Model, storage_of
 from scm_model.schema import plain
 from scm_train.cli.console import printable_json, say
+from scm_train.cli.score_lines import score_lines
 
 __all__ = ["described", "print_result"]
 
 #: Characters of the longest bar of a histogram.
 BAR = 30
+#: What has lines of its own, after the rest or on standard error.
+TOLD_APART = ("scores", "ended_early", "clipped", "growth")
 
 
 def described(machine: Model) -> dict[str, Any]:
@@ -28,6 +31,7 @@ def described(machine: Model) -> dict[str, Any]:
         "task": machine.task,
         "features": list(machine.features),
         "targets": list(machine.targets),
+        "classes": None if machine.classes is None else list(machine.classes),
         "encoder": {"kind": encoder.kind, "input_bits": encoder.input_bits, "width": encoder.width},
         "layers": [_layer(layer) for layer in machine.layers],
         "linear_inputs": [machine.features[i] for i in np.flatnonzero(machine.linear.any(axis=1))],
@@ -79,8 +83,10 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     for key, value in result.items():
         if key == "trials":
             _print_trials(value, width)
-        elif value is not None and key != "ended_early":
+        elif value is not None and key not in TOLD_APART:
             say(f"{key.replace('_', ' '):{width}}  {_text(key, value)}")
+    for line in score_lines(result):
+        say(line)
 
 
 def _print_trials(trials: Mapping[str, Any], width: int) -> None:

@@ -17,8 +17,11 @@ from scm_train.cli.console import say
 from scm_train.cli.description import described, print_result
 from scm_train.cli.endings import early_endings, ending_lines, growth_line
 from scm_train.cli.mechanism import fit_mechanism, mechanism_file
+from scm_train.cli.next_steps import show_next_steps
 from scm_train.cli.training_data import Data, read, split
+from scm_train.data.clipping import clipped_columns, clipped_line
 from scm_train.errors import DataError
+from scm_train.evaluation.importance import importance
 from scm_train.evaluation.scores import class_indices, score
 from scm_train.evaluation.trials import best_trial, summary
 from scm_train.history import History
@@ -48,21 +51,25 @@ def fit(args: argparse.Namespace) -> None:
         for trial in range(args.trials):
             learner = _learner(args, data, trial)
             learner.fit(data.rows.X[train], y)
-            machines.append(finished(learner.machine_, data, train, test, args))
+            machines.append(finished(learner.machine_, data, train, test, args, important=False))
             histories.append(learner.history_)
             if args.trials > 1:
                 _tell_trial(machines[-1], trial, args)
     except KeyboardInterrupt:
         if not machines:
             raise
-        _keep(machines, histories, args)
+        _keep(machines, histories, data, test, args)
         kept = f"{len(machines)} of {args.trials} trials were finished"
         raise KeyboardInterrupt(f"{kept}, and the best of them was written") from None
-    _keep(machines, histories, args)
+    _keep(machines, histories, data, test, args)
 
 
 def _keep(
-    machines: Sequence[Model], histories: Sequence[History], args: argparse.Namespace
+    machines: Sequence[Model],
+    histories: Sequence[History],
+    data: Data,
+    test: NDArray,
+    args: argparse.Namespace,
 ) -> None:
     """Write the best of the trials, as if no more had been asked for, and show it."""
     best = best_trial(machines)
@@ -70,6 +77,7 @@ def _keep(
     if len(machines) > 1:
         result["trials"] = summary(machines)
     machine = _numbered(machines[best], best, len(machines))
+    machine = _with_importance(machine, data, test)
     model_file.save(machine, args.out)
     if args.quiet:
         return
@@ -80,11 +88,20 @@ def _keep(
     growth = histories[best].growth
     if growth is not None:
         result["growth"] = asdict(growth)
+    clipped = clipped_columns(machine, data.rows.X[test])
+    if clipped:
+        result["clipped"] = [asdict(column) for column in clipped]
     print_result({"model": str(args.out), **described(machine), **result}, args.json)
+    if not args.json:
+        sys.stdout.flush()
     for line in ending_lines(endings, settings):
         say(f"note: {line}", sys.stderr)
     if growth is not None:
         say(f"note: {growth_line(growth)}", sys.stderr)
+    if clipped:
+        say(f"note: {clipped_line(clipped)}", sys.stderr)
+    if not args.json:
+        show_next_steps(args, growth)
 
 
 def _tell_trial(machine: Model, trial: int, args: argparse.Namespace) -> None:
@@ -128,11 +145,18 @@ def _learner(args: argparse.Namespace, data: Data, trial: int) -> estimators.Lea
 
 
 def finished(
-    machine: Model, data: Data, train: NDArray, test: NDArray, args: argparse.Namespace
+    machine: Model,
+    data: Data,
+    train: NDArray,
+    test: NDArray,
+    args: argparse.Namespace,
+    *,
+    important: bool = True,
 ) -> Model:
     """The machine with its names, scores, origin and test rows, as it goes into a file.
 
-    Of ``args`` it takes ``name``, ``seed`` and ``no_eval_rows``.
+    Of ``args`` it takes ``name``, ``seed`` and ``no_eval_rows``. With ``important`` it has the
+    features by importance too, which takes a while.
     """
     machine = replace(machine, features=data.rows.feature_names)
     if machine.classes is None:
@@ -154,11 +178,22 @@ def finished(
     # Times differ from run to run; without them, the same command writes the same bytes.
     info.pop("timing", None)
     machine = replace(machine, info=info)
+    if important:
+        machine = _with_importance(machine, data, test)
     if args.no_eval_rows or not len(test):
         return machine
     stride = -(-len(test) // model_file.MAX_EVALUATION_ROWS)
     kept = test[::stride]
     return machine.with_evaluation(data.rows.X[kept], _targets(machine, data, kept))
+
+
+def _with_importance(machine: Model, data: Data, test: NDArray) -> Model:
+    """The machine with its features' importance on the test rows among its scores."""
+    if not len(test):
+        return machine
+    found = importance(machine, data.rows.X[test], _targets(machine, data, test))
+    scores = machine.info["scores"] | {"importance": found}
+    return replace(machine, info=machine.info | {"scores": scores})
 
 
 def _targets(machine: Model, data: Data, rows: NDArray) -> NDArray:

@@ -18,6 +18,7 @@ from scm_train import datasets, model_file
 from scm_train.cli.console import say
 from scm_train.cli.description import described, print_result
 from scm_train.cli.mechanism import import_callable, mechanism_file
+from scm_train.cli.score_lines import tested_lines
 from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.data.files import read_features, read_rows, split_names
 from scm_train.errors import DataError, ParameterError
@@ -48,7 +49,13 @@ def evaluate(args: argparse.Namespace) -> None:
         p0 = _mechanism_column(machine, args)
     _warn_of_clipping(machine, X)
     result = {"model": args.model, "data": args.data, "rows": len(X)}
-    print_result(result | score(machine, X, targets, p0), args.json)
+    scores = score(machine, X, targets, p0)
+    if args.json:
+        print_result(result | scores, as_json=True)
+        return
+    print_result(result | {"rmse": scores["rmse"]}, as_json=False)
+    for line in tested_lines(scores, machine.classes):
+        say(line)
 
 
 def predict(args: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scm_model import Model
 from scm_train.mechanisms import TableModel
 
-__all__ = ["Clipped", "clipped_columns", "clipping_lines"]
+__all__ = ["Clipped", "clipped_columns", "clipped_line", "clipping_lines"]
 
 #: More columns than these are counted, not listed.
 MOST_LINES = 5
@@ -52,6 +52,16 @@ def _clipping(machine: Model) -> Sequence[int]:
         return range(len(machine.features))
     mechanism = machine.mechanism
     return mechanism.inputs.tolist() if isinstance(mechanism, TableModel) else ()
+
+
+def clipped_line(columns: Sequence[Clipped]) -> str:
+    """All columns in one line, for rows that were held out of the same table."""
+    shown = ", ".join(f"{one.name!r} {100 * one.share:.3g} %" for one in columns[:MOST_LINES])
+    more = len(columns) - MOST_LINES
+    return (
+        "test rows outside of the training range, which are clipped to it: "
+        f"{shown}{f' and {more} more columns' if more > 0 else ''}"
+    )
 
 
 def clipping_lines(columns: Sequence[Clipped]) -> list[str]:

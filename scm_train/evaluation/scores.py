@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scm_model import Model
+from scm_model import FamilyLayer, Model, classes_of
 from scm_model.scaling import to_unit
 from scm_model.suggestions import did_you_mean
 from scm_train.errors import DataError
+from scm_train.families.losses import probabilities
 
 __all__ = ["class_indices", "score"]
 
@@ -20,21 +22,64 @@ def score(
 ) -> dict[str, Any]:
     """Errors on rows with ``targets`` (n, m), or class indices (n,) for a classifier.
 
-    ``rmse`` is over all outputs in normalised units, as in training. A regression adds
-    ``rmse_raw``, per target in its own units; a classifier adds ``accuracy``.
+    ``rmse`` is over all outputs in normalised units; of classes, that of their probabilities, or of
+    outputs that were fitted to indicators. A regression adds per target
+    ``rmse_raw``, ``mae_raw`` and ``worst_raw`` in its own units, and ``r2``, None where the target
+    does not vary. A classifier adds ``accuracy``, ``balanced_accuracy``, ``majority``, the accuracy
+    of always answering the most frequent class, and ``confusion``: a row per class, a column per
+    answer.
     """
     y_norm = machine.decision(X, mechanism_values)
     if machine.classes is not None:
-        wanted = np.eye(machine.outputs)[targets]
-        hits = y_norm.argmax(axis=1) == targets
-        return {"rmse": _rmse(y_norm - wanted), "accuracy": float(hits.mean())}
+        return _class_scores(machine, y_norm, targets)
     error = y_norm - to_unit(targets, machine.target_min, machine.target_max)
-    span = machine.target_max - machine.target_min
-    raw = np.sqrt((error**2).mean(axis=0)) * span
+    raw = np.abs(error) * (machine.target_max - machine.target_min)
+    variance = targets.var(axis=0)
+    squares = (raw**2).mean(axis=0)
+    r2 = [
+        float(1 - s / v) if v > 0 else None
+        for s, v in zip(squares.tolist(), variance.tolist(), strict=True)
+    ]
     return {
         "rmse": _rmse(error),
-        "rmse_raw": dict(zip(machine.targets, raw.tolist(), strict=True)),
+        "rmse_raw": _by_target(machine, np.sqrt(squares).tolist()),
+        "mae_raw": _by_target(machine, raw.mean(axis=0).tolist()),
+        "worst_raw": _by_target(machine, raw.max(axis=0).tolist()),
+        "r2": _by_target(machine, r2),
     }
+
+
+def _by_target(machine: Model, values: Sequence[float | None]) -> dict[str, float | None]:
+    return dict(zip(machine.targets, values, strict=True))
+
+
+def _class_scores(
+    machine: Model, y_norm: NDArray[np.float64], targets: NDArray[np.int64]
+) -> dict[str, Any]:
+    assert machine.classes is not None
+    classes = len(machine.classes)
+    confusion = np.zeros((classes, classes), dtype=np.int64)
+    np.add.at(confusion, (targets, classes_of(y_norm)), 1)
+    rows, hits = confusion.sum(axis=1), confusion.diagonal()
+    shares = class_shares(machine, y_norm)
+    return {
+        "rmse": _rmse(shares - np.eye(classes)[targets]),
+        "accuracy": float(hits.sum() / len(targets)),
+        "balanced_accuracy": float((hits[rows > 0] / rows[rows > 0]).mean()),
+        "majority": float(rows.max() / len(targets)),
+        "confusion": confusion.tolist(),
+    }
+
+
+def class_shares(machine: Model, y_norm: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What is compared with indicators of the classes: probabilities, where outputs are log-odds.
+
+    Growth by nodes fits outputs to indicators; families, and one output for two classes, don't.
+    """
+    log_odds = any(isinstance(layer, FamilyLayer) for layer in machine.layers)
+    if log_odds or y_norm.shape[1] == 1:
+        return probabilities(y_norm.T).T
+    return y_norm
 
 
 def _rmse(error: NDArray) -> float:

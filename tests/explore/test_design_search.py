@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from scm_explore.design import search as module
-from scm_explore.design.candidate import Candidate
+from scm_explore.design.candidate import Candidate, Job
 from scm_explore.design.goal import Goal, cycles_of, for_targets
 from scm_explore.design.search import AIM, Search, choose, knee, pareto, refitted
 from scm_explore.design.text import no_design
+from scm_hw.design import Options
 from scm_hw.errors import OptionError
 
 ROWS = np.arange(10)
@@ -51,7 +53,8 @@ def made(job: Any, budget: int, train: Any, test: Any) -> Candidate:
 def make(monkeypatch: pytest.MonkeyPatch) -> Any:
     def search(goal: Goal, work: Any = made) -> Search:
         monkeypatch.setattr(module, "try_budget", work)
-        job: Any = SimpleNamespace(board=BOARD, data=SimpleNamespace())
+        data: Any = SimpleNamespace()
+        job = Job(data, cast(Any, BOARD), Options(), argparse.Namespace())
         return Search(job, goal, Pool(), ROWS[:6], ROWS[6:])
 
     return search

@@ -289,6 +289,60 @@ def test_text_labels_make_a_classifier(capsys):
     assert accuracy == np.mean([a == b for a, b in zip(labels, grades, strict=True)])
 
 
+def test_two_classes_and_what_is_told_of_them(capsys):
+    """Two classes share an output; the scores are those of the labels that are predicted."""
+    labels_csv(names=("low", "low", "high"))
+    words = ["--target", "grade", "--out", "m.npz", "--luts", "60", "--json"]
+    assert main(["fit", "labels.csv", *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    machine = model_file.load("m.npz")
+    assert machine.outputs == 1 and told["classes"] == ["high", "low"]
+    rows = machine.evaluation
+    wanted = np.array(machine.classes)[rows.targets]
+    answers = machine.predict(rows.inputs)
+    table = [
+        [int(((wanted == a) & (answers == b)).sum()) for b in machine.classes]
+        for a in machine.classes
+    ]
+    scores = told["scores"]
+    assert scores["test_confusion"] == table
+    assert scores["test_accuracy"] == (answers == wanted).mean() > 0.9
+    assert scores["test_majority"] == max((wanted == a).mean() for a in machine.classes)
+    recalls = [(answers[wanted == a] == a).mean() for a in machine.classes]
+    assert scores["test_balanced_accuracy"] == pytest.approx(np.mean(recalls))
+    assert main(["info", "m.npz"]) == 0
+    shown = capsys.readouterr().out
+    assert f"accuracy {scores['test_accuracy']:.2%}, balanced accuracy" in shown
+    assert re.search(rf"1 high +{table[0][0]} +{table[0][1]}\n", shown)
+
+
+def test_fit_ends_with_errors_in_units_features_and_the_next_steps(capsys):
+    machine = fitted()
+    out = capsys.readouterr().out
+    rows = machine.evaluation
+    error = np.abs(machine.predict(rows.inputs) - rows.targets)
+    r2 = 1 - (error**2).mean() / rows.targets.var()
+    figures = (np.sqrt((error**2).mean()), error.mean(), error.max(), r2)
+    assert re.search(r"force +" + " +".join(re.escape(f"{one:.5g}") for one in figures), out)
+    importance = machine.info["scores"]["importance"]
+    # `heat` has no part in the target, and `speed` the largest.
+    assert list(importance) == ["speed", "load", "heat"]
+    assert importance["speed"] > importance["load"] > 10 * abs(importance["heat"])
+    assert re.search(rf"features by .*\n  speed +\+{importance['speed']:.4g}\n  load ", out)
+    ending = out[out.index("next\n") :]
+    assert "python -m scm_hw build m.npz --board arty-a7" in ending
+    assert "python -m scm_hw design plant.csv --target force --luts 1000" in ending
+
+
+def test_test_rows_beyond_the_training_range_are_one_line(capsys):
+    lines = Path(plant_csv()).read_text().splitlines()
+    Path("far.csv").write_text("\n".join([lines[0], "9,1,1,80", "1,9,1,2", "1,1,1,2"]) + "\n")
+    fitted("--test", "far.csv")
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if "training range" in one]
+    assert line.startswith("note: test rows outside of the training range, which are clipped to it")
+    assert line.endswith(": 'speed' 33.3 %, 'load' 33.3 %")
+
+
 def test_numbers_are_labels_when_told(capsys):
     data = labels_csv(names=("1", "2", "3"))
     assert fitted(data=data, target="grade").task == "regression"
@@ -320,7 +374,7 @@ def test_evaluate_takes_rows_with_one_value_and_targets_of_another_name(capsys):
     lines = Path("plant.csv").read_text().splitlines()
     Path("one.csv").write_text("\n".join([lines[0].replace("force", "kN"), lines[1]]) + "\n")
     assert main(["evaluate", "m.npz", "one.csv", "--target", "kN"]) == 0
-    assert "rows      1" in capsys.readouterr().out
+    assert "rows   1\n" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("physics")

@@ -81,7 +81,8 @@ def test_trials_are_shown_as_a_histogram(capsys):
     assert main(["fit", plant_csv(), *FIT, "--trials", "3"]) == 0
     shown = capsys.readouterr().out
     assert "trials" in shown and "+-" in shown
-    lines = shown[shown.index("nodes of layer 1:") :].splitlines()[1:]
+    histogram = shown[shown.index("nodes of layer 1:") :].partition("\n\n")[0]
+    lines = histogram.splitlines()[1:]
     runs = [int(line.split()[-1]) for line in lines]
     assert sum(runs) == 3 and all("#" in line for line in lines)
 

@@ -1,0 +1,41 @@
+"""How to go on after `fit`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from scm_train.cli.console import say
+from scm_train.history import FamilyGrowthEnd
+
+__all__ = ["show_next_steps"]
+
+#: Budgets that are worth a try, beside the one that was used.
+LARGER, SMALLER, FEWEST = 2, 3, 25
+
+
+def show_next_steps(args: argparse.Namespace, growth: FamilyGrowthEnd | None) -> None:
+    """Commands to build the model, and flags for a larger or a smaller one."""
+    say("")
+    say("next")
+    for what, command in _steps(args, growth):
+        say(f"  {what:14}  {command}")
+
+
+def _steps(args: argparse.Namespace, growth: FamilyGrowthEnd | None) -> list[tuple[str, str]]:
+    model = shlex.quote(str(args.out))
+    steps = [("build it", f"python -m scm_hw build {model} --board arty-a7")]
+    source = f"--dataset {args.dataset}" if args.dataset else shlex.quote(str(args.data))
+    target = "".join(f" --target {shlex.quote(one)}" for one in args.target or ())
+    steps.append(("to a budget", f"python -m scm_hw design {source}{target} --luts 1000"))
+    if growth is None:
+        steps.append(("more accurate", "fit ... with more --max-nodes, or by families with --luts"))
+        return steps
+    if growth.reason == "budget":
+        steps.append(("more accurate", f"fit ... --luts {LARGER * growth.budget:.0f}"))
+    else:
+        steps.append(("more accurate", "more rows or other features; more LUTs bring no more"))
+    less = max(growth.luts / SMALLER, FEWEST)
+    if less < growth.luts:
+        steps.append(("smaller", f"fit ... --luts {less:.0f}"))
+    return steps
