@@ -37,9 +37,9 @@ from scm_hw.load import (
     check_supported,
     choose_fixed_point,
     for_hardware,
+    formats_of,
     integers,
     lower_model,
-    parse_input_formats,
 )
 from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
 from scm_hw.rtl import ScmCore, to_verilog
@@ -233,7 +233,7 @@ def compile_model(
     """
     options = options or Options()
     check_supported(model)
-    formats = parse_input_formats(options.input_format, model.features)
+    formats = formats_of(model, options.input_format)
     hardware = for_hardware(model, formats, output_units=options.output_units)
     fixed = choose_fixed_point(hardware, tolerance=options.tolerance, frac_bits=options.frac_bits)
     lowered = lower_model(hardware, fixed)

@@ -17,6 +17,7 @@ from scm_model.mechanism import (
 )
 from scm_model.memory import Memory, Tap
 from scm_model.model import Code, Curve, Evaluation, Model
+from scm_model.raw_columns import Column, Columns, Feature
 from scm_model.reader import model_from_arrays, read_model
 from scm_model.reference import (
     Activity,
@@ -25,6 +26,7 @@ from scm_model.reference import (
     evaluate,
     family_output,
     hidden_output,
+    input_codes,
     normalise,
 )
 from scm_model.storage import Storage, storage, storage_of
@@ -35,11 +37,14 @@ __all__ = [
     "Activity",
     "AnyLayer",
     "Code",
+    "Column",
+    "Columns",
     "Curve",
     "Encoder",
     "Evaluation",
     "ExternalModel",
     "FamilyLayer",
+    "Feature",
     "HiddenLayers",
     "Layer",
     "Mechanism",
@@ -57,6 +62,7 @@ __all__ = [
     "evaluate",
     "family_output",
     "hidden_output",
+    "input_codes",
     "model_from_arrays",
     "model_to_arrays",
     "normalise",

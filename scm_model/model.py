@@ -19,6 +19,7 @@ from scm_model.encoder import Encoder
 from scm_model.layers import AnyLayer, FamilyLayer, HiddenLayers, Layer
 from scm_model.mechanism import ExternalModel, Mechanism, NoMechanism
 from scm_model.memory import Memory, check_first
+from scm_model.raw_columns import Columns
 from scm_model.scaling import Floats, from_unit
 from scm_model.sequences import sequence_decision, signal_rows, without_memory
 
@@ -62,9 +63,10 @@ class Evaluation:
     """Held-out rows in raw units; targets (r, m), or class indices (r,) for a classifier.
 
     Of a machine with memory they are records of its signals, which begin where ``first`` is set.
+    Inputs of a machine with categories have their labels.
     """
 
-    inputs: Floats
+    inputs: NDArray[Any]
     targets: Floats | NDArray[np.int64]
     mechanism: Floats | None = None
     first: NDArray[np.bool_] | None = None
@@ -100,6 +102,8 @@ class Model:
     sensors: tuple[Code, ...] = ()
     #: Of a machine that sees the past: features are taps of signals.
     memory: Memory | None = None
+    #: Of a machine with categories or missing values: features are made of columns.
+    columns: Columns | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, ExternalModel):
@@ -112,12 +116,17 @@ class Model:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """What rows of inputs are columns of: the features, or the signals they are taps of."""
+        """What rows of inputs are columns of: the features, or what they are made of."""
+        if self.columns is not None:
+            return self.columns.names
         return self.features if self.memory is None else self.memory.signals
 
     @cached_property
     def static(self) -> Model:
-        """The machine behind its memory, whose features are the taps; itself without memory."""
+        """The machine behind its memory or its columns, with numbers for features; it carries no
+        rows of columns. Itself without either."""
+        if self.columns is not None:
+            return replace(self, columns=None, evaluation=None)
         return without_memory(self)
 
     @property
@@ -139,6 +148,22 @@ class Model:
         assert self.input_bits is not None
         whole = Code(self.input_bits, 0, (1 << self.input_bits) - 1)
         return self.sensors or (whole,) * len(self.features)
+
+    @property
+    def input_codes(self) -> tuple[Code, ...]:
+        """The integers that enter hardware: the features' own, or a code for each column."""
+        if self.columns is None:
+            return self.codes
+        assert self.input_bits is not None
+        found = []
+        for place, column in enumerate(self.columns.columns):
+            feature = self.columns.value_feature(place)
+            if column.is_category or feature is None:
+                bits = column.bits if column.is_category else self.input_bits
+                found.append(Code(bits, 0, (1 << bits) - 1))
+            else:
+                found.append(self.codes[feature])
+        return tuple(found)
 
     @property
     def outputs(self) -> int:
@@ -245,7 +270,7 @@ class Model:
             rows = signal_rows(self, X)
             begins = check_first(first, len(rows))
             return replace(self, evaluation=Evaluation(rows, targets, first=begins))
-        X = reference.rows_of(self, X)
+        X = reference.raw_rows(self, X)
         if not isinstance(self.mechanism, ExternalModel):
             return replace(self, evaluation=Evaluation(X, targets))
         p0 = reference.mechanism_values(self, X, mechanism_values)

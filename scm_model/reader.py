@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model.archive import read_archive
+from scm_model.column_entries import check_column_ranges, check_column_rows, read_columns
 from scm_model.encoder import Encoder, most_bits
 from scm_model.errors import ModelFileError
 from scm_model.layers import AnyLayer, FamilyLayer, Layer
@@ -25,6 +26,7 @@ from scm_model.mechanism import (
 )
 from scm_model.memory import MAX_LAG, Memory, Tap
 from scm_model.model import Curve, Evaluation, Model
+from scm_model.raw_columns import Columns
 from scm_model.scaling import Floats
 from scm_model.schema import (
     ENCODER_BITS,
@@ -46,6 +48,7 @@ from scm_model.schema import (
     Arrays,
     Entry,
     Meta,
+    column_rows,
     evaluation_entries,
     family_entries,
     layer_entries,
@@ -79,17 +82,20 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
     memory = _read_memory(arrays, meta, features)
     if memory is not None:
         arrays.lengths["d"] = len(memory.taps)
+    columns = read_columns(arrays, meta, features)
     encoder = _read_encoder(arrays, meta, arrays.lengths["d"], input_bits)
     layers = _read_layers(arrays, meta, encoder)
     ranges = _read_ranges(arrays, RANGES if memory is None else (*SIGNAL_RANGES, *TARGET_RANGES))
     seen = ranges if memory is None else _tap_ranges(ranges, memory)
+    if columns is not None:
+        check_column_ranges(columns, ranges)
     output = arrays.part(OUTPUT, N=sum(layer.nodes for layer in layers))
     return Model(
         task=task,
         algorithm=meta.algorithm,
         encoder=encoder,
         layers=layers,
-        features=features if memory is None else memory.names(targets),
+        features=_feature_names(features, targets, memory, columns),
         targets=targets,
         classes=meta.classes(len(targets)),
         input_min=seen["input_min"],
@@ -102,9 +108,18 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
         mechanism=_read_mechanism(arrays, meta, input_bits),
         info=meta.info,
         history=_read_history(arrays),
-        evaluation=_read_evaluation(arrays, meta, ranges, records=memory is not None),
+        evaluation=_read_evaluation(arrays, meta, ranges, columns, records=memory is not None),
         memory=memory,
+        columns=columns,
     )
+
+
+def _feature_names(
+    told: tuple[str, ...], targets: tuple[str, ...], memory: Memory | None, columns: Columns | None
+) -> tuple[str, ...]:
+    if columns is not None:
+        return columns.feature_names
+    return told if memory is None else memory.names(targets)
 
 
 def _read_memory(arrays: Arrays, meta: Meta, signals: tuple[str, ...]) -> Memory | None:
@@ -284,7 +299,12 @@ def _read_table(arrays: Arrays, input_bits: int | None, worst: float | None) -> 
 
 
 def _read_evaluation(
-    arrays: Arrays, meta: Meta, ranges: dict[str, Floats], *, records: bool
+    arrays: Arrays,
+    meta: Meta,
+    ranges: dict[str, Floats],
+    columns: Columns | None,
+    *,
+    records: bool,
 ) -> Evaluation | None:
     if "eval_inputs" not in arrays.arrays:
         return None
@@ -293,6 +313,8 @@ def _read_evaluation(
     entries = evaluation_entries(classifier=classifier, external=external)
     if records:
         entries = record_entries(classifier=classifier)
+    if columns is not None:
+        entries = column_rows(entries)
     # The number of rows comes first: it bounds what is looked at.
     rows = len(arrays.part(entries[:1])["inputs"])
     if rows > MAX_EVALUATION_ROWS:
@@ -306,7 +328,14 @@ def _read_evaluation(
         part["first"] = part["first"] > 0
         if not part["first"][0]:
             raise ModelFileError("entry 'eval_first' must be set in the first row")
-    _check_near("eval_inputs", part["inputs"], ranges["input_min"], ranges["input_max"])
+    if columns is not None:
+        check_column_rows(columns, part["inputs"])
+        low, high = ranges["input_min"], ranges["input_max"]
+        seen = columns.expand(part["inputs"], low, high, meta.input_bits)
+        part["inputs"] = columns.raw(part["inputs"])
+    else:
+        seen = part["inputs"]
+    _check_near("eval_inputs", seen, ranges["input_min"], ranges["input_max"])
     if classifier:
         # Two classes may have one output.
         count = max(arrays.lengths["m"], 2)

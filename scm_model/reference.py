@@ -32,8 +32,10 @@ __all__ = [
     "held_codes",
     "hidden_layers",
     "hidden_output",
+    "input_codes",
     "mechanism_values",
     "normalise",
+    "raw_rows",
     "rows_of",
 ]
 
@@ -76,15 +78,35 @@ def family_output(firing: NDArray[np.int64], readout: NDArray[Any]) -> NDArray[A
 
 def normalise(model: Model, X: ArrayLike) -> Floats:
     """Raw inputs (n, d), which must be finite, scaled by the training range; unclipped."""
-    rows = rows_of(model, X)
+    _, rows = _behind_columns(model, X)
     if not np.isfinite(rows).all():
         raise DataError("inputs must be finite, not NaN or infinite; mend or drop those rows")
     return to_unit(rows, model.input_min, model.input_max)
 
 
 def codes(model: Model, X: ArrayLike) -> NDArray[np.int64]:
-    """The unsigned integer codes with which features enter hardware."""
+    """The unsigned integer codes of the features."""
     return _codes(model, normalise(model, X)).astype(np.int64)
+
+
+def input_codes(model: Model, X: ArrayLike) -> NDArray[np.int64]:
+    """The unsigned integer codes that enter hardware: of the features, or of the columns that
+    they are made of."""
+    columns = model.columns
+    if columns is None:
+        return codes(model, X)
+    read = columns.read(X)
+    features = _codes(model, normalise(model.static, _expanded(model, read)))
+    found = np.empty(read.shape, dtype=np.int64)
+    for place, column in enumerate(columns.columns):
+        values, feature = read[:, place], columns.value_feature(place)
+        if column.is_category:
+            found[:, place] = values
+        else:
+            missing, top = np.isnan(values), model.input_codes[place].high
+            number = 0 if feature is None else features[:, feature]
+            found[:, place] = np.where(missing, top, number)
+    return found
 
 
 def held_codes(model: Model, code: NDArray[Integer]) -> NDArray[Integer]:
@@ -95,7 +117,7 @@ def held_codes(model: Model, code: NDArray[Integer]) -> NDArray[Integer]:
 
 def hidden_layers(model: Model, X: ArrayLike) -> list[Floats]:
     """``[H_1, ..., H_M]`` of raw inputs, each (n, N_k) in float64."""
-    X = rows_of(model, X)
+    model, X = _behind_columns(model, X)
     hidden = [np.empty((len(X), layer.nodes)) for layer in model.hidden.layers]
     for rows in _chunks(model, len(X)):
         _, first = _seen(model, X[rows], model.hidden.dtype)
@@ -106,7 +128,7 @@ def hidden_layers(model: Model, X: ArrayLike) -> list[Floats]:
 
 def mechanism_values(model: Model, X: ArrayLike, given: ArrayLike | None = None) -> Floats:
     """P0 of raw rows in normalised units; ``given`` in target units, of an external mechanism."""
-    X = rows_of(model, X)
+    model, X = _behind_columns(model, X)
     checked = _given_mechanism(model, given, len(X))
     if checked is not None:
         return checked
@@ -119,9 +141,10 @@ def decision(model: Model, X: ArrayLike, mechanism: ArrayLike | None = None) -> 
 
     ``mechanism`` is P0 of each row in target units, for an external mechanism only.
     """
-    y_norm = np.empty((len(rows_of(model, X)), model.outputs))
-    for rows, chunk in _evaluated(model, X, mechanism):
-        y_norm[rows] = chunk.output
+    model, rows = _behind_columns(model, X)
+    y_norm = np.empty((len(rows), model.outputs))
+    for chosen, chunk in _evaluated(model, rows, mechanism):
+        y_norm[chosen] = chunk.output
     return y_norm
 
 
@@ -158,7 +181,7 @@ class _Chunk:
 def _evaluated(
     model: Model, X: ArrayLike, mechanism: ArrayLike | None
 ) -> Iterator[tuple[slice, _Chunk]]:
-    X = rows_of(model, X)
+    model, X = _behind_columns(model, X)
     given = _given_mechanism(model, mechanism, len(X))
     for rows in _chunks(model, len(X)):
         yield rows, _evaluate_chunk(model, X[rows], None if given is None else given[rows])
@@ -224,7 +247,28 @@ def _given_mechanism(model: Model, values: ArrayLike | None, n: int) -> Floats |
     return to_unit(values, model.target_min, model.target_max)
 
 
+def raw_rows(model: Model, X: ArrayLike) -> NDArray[Any]:
+    """Raw rows as an array, as a model carries them: of features, or of columns with labels."""
+    if model.columns is None:
+        return rows_of(model, X)
+    return model.columns.raw(model.columns.read(X))
+
+
+def _behind_columns(model: Model, X: ArrayLike) -> tuple[Model, NDArray[Any]]:
+    """The machine with numbers for features, and the features (n, d) of raw rows."""
+    rows = rows_of(model, X)
+    return (model if model.columns is None else model.static), rows
+
+
+def _expanded(model: Model, read: Floats) -> Floats:
+    assert model.columns is not None
+    return model.columns.expand(read, model.input_min, model.input_max, model.input_bits)
+
+
 def rows_of(model: Model, X: ArrayLike) -> NDArray[Any]:
+    """The features (n, d) of raw rows."""
+    if model.columns is not None:
+        return _expanded(model, model.columns.read(X))
     if not has_default_names(model):
         X = in_order(X, model.features)
     rows = np.asarray(X)

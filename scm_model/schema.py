@@ -37,6 +37,8 @@ MAX_FAMILY_BITS = 12
 MAX_FAMILY_NODES = 1 << 22
 MAX_GRID_STEPS = 10
 MAX_TABLE_INPUTS = 3
+#: Labels of all categories together.
+MAX_LABELS = 1 << 16
 
 TASKS = ("regression", "classification")
 WEIGHT_KINDS = ("binary", "real")
@@ -87,6 +89,8 @@ MEMORY = (
     Entry("memory_taps", np.int32, ("d", 2), "taps"),
     Entry("memory_rest", np.float64, ("sources",), "rest"),
 )
+#: Of a machine with columns: which column each feature is of, and what of it.
+FEATURE_SOURCES = Entry("feature_sources", np.int32, ("d", 2))
 OUTPUT = (
     Entry("readout", np.float64, ("N", "m")),
     Entry("linear", np.float64, ("d", "m")),
@@ -148,6 +152,11 @@ def record_entries(*, classifier: bool) -> tuple[Entry, ...]:
     inputs, targets = evaluation_entries(classifier=classifier, external=False)
     first = Entry("eval_first", np.uint8, ("r",), "first")
     return (replace(inputs, shape=("r", "s")), targets, first)
+
+
+def column_rows(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The held-out rows of a machine with columns: codes of categories, NaN where missing."""
+    return (replace(entries[0], shape=("r", "s"), finite=False), *entries[1:])
 
 
 def evaluation_entries(*, classifier: bool, external: bool) -> tuple[Entry, ...]:
@@ -374,6 +383,14 @@ class Meta:
                 f"meta 'memory' must be an object with a 'horizon' of 0 to {MAX_LAG}, not {value!r}"
             )
         return horizon
+
+    @property
+    def columns(self) -> list[Any] | None:
+        """What is said of the columns of a machine that has such; None without."""
+        value = self.json.get("columns") if self.version >= 3 else None
+        if value is not None and not isinstance(value, list):
+            raise ModelFileError(f"meta 'columns' must be a list of objects, not {value!r}")
+        return value
 
     @property
     def worst_error(self) -> float | None:

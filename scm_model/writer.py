@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model.archive import read_archive, write_archive
+from scm_model.column_entries import columns_meta
 from scm_model.layers import AnyLayer, FamilyLayer
 from scm_model.model import Model
 from scm_model.reader import model_from_arrays
 from scm_model.schema import (
     ENCODERS,
+    FEATURE_SOURCES,
     FORMAT,
     HISTORY,
     INFO_KEYS,
@@ -26,6 +28,7 @@ from scm_model.schema import (
     TARGET_RANGES,
     VERSION,
     arrays_of,
+    column_rows,
     evaluation_entries,
     family_entries,
     layer_entries,
@@ -62,7 +65,11 @@ def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
     elif model.evaluation is not None:
         external = model.evaluation.mechanism is not None
         rows = evaluation_entries(classifier=model.is_classifier, external=external)
-        entries |= arrays_of(model.evaluation, rows)
+        evaluation = model.evaluation
+        if model.columns is not None:
+            rows = column_rows(rows)
+            evaluation = replace(evaluation, inputs=model.columns.read(evaluation.inputs))
+        entries |= arrays_of(evaluation, rows)
     if model.history is not None:
         entries |= arrays_of(model.history, HISTORY)
     return {name: np.ascontiguousarray(array) for name, array in entries.items()}
@@ -71,6 +78,9 @@ def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
 def _ranges(model: Model) -> dict[str, NDArray[Any]]:
     """The ranges of what comes in and goes out; with memory that of each signal, and the taps."""
     memory = model.memory
+    if model.columns is not None:
+        sources = np.array(model.columns.features, dtype=FEATURE_SOURCES.dtype)
+        return arrays_of(model, RANGES) | {FEATURE_SOURCES.name: sources}
     if memory is None:
         return arrays_of(model, RANGES)
     place = {tap.source: column for column, tap in enumerate(memory.taps)}
@@ -104,12 +114,14 @@ def _meta(model: Model) -> dict[str, Any]:
         meta["classes"] = model.classes
     if model.memory is not None:
         meta["memory"] = {"horizon": model.memory.horizon}
+    if model.columns is not None:
+        meta["columns"] = columns_meta(model.columns)
     return meta | {key: model.info[key] for key in INFO_KEYS if model.info.get(key) is not None}
 
 
 def _version(model: Model) -> int:
     """The oldest version that can say it, for readers that know no newer one."""
-    if model.memory is not None:
+    if model.memory is not None or model.columns is not None:
         return VERSION
     families = any(isinstance(layer, FamilyLayer) for layer in model.layers)
     return 2 if families or model.decides_by_sign else 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pprint
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
-from scm_hw.rtl.uart.description import Description
+from scm_hw.rtl.uart.description import Description, Feature
+from scm_model import Column
+from scm_model.raw_columns import MISSING_TEXTS
 
 _HEADER, _MODULE = "scm_formats.h", "formats.py.txt"
 
@@ -22,6 +24,9 @@ class Field:
     bits, over the training range or that of the sensor; one of kind word, and an output, is fixed
     point: `low + n / 2**fraction * (high - low)`. The integers of an
     input are kept to `least` and `most`.
+
+    One of kind category is the place of its label in `labels` (None is that of a missing value),
+    or `other` for any other label. `missing` is the code of a number that is missing.
     """
 
     name: str
@@ -34,6 +39,14 @@ class Field:
     high: float
     least: int
     most: int
+    labels: tuple[str | None, ...] | None = None
+    other: int | None = None
+    missing: int | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """By name; what only some fields have is left out of the others."""
+        always = {one.name for one in fields(self)} - {"labels", "other", "missing"}
+        return {k: v for k, v in vars(self).items() if k in always or v is not None}
 
 
 def formats_files(
@@ -46,31 +59,43 @@ def formats_files(
         "in_width": sum(description.in_widths),
         "out_width": sum(description.out_widths),
         "classes": None if description.classes is None else list(description.classes),
-        "inputs": [vars(field) for field in input_fields(description)],
-        "outputs": [vars(field) for field in output_fields(description)],
+        "inputs": [field.facts() for field in input_fields(description)],
+        "outputs": [field.facts() for field in output_fields(description)],
     }
     dictionary = pprint.pformat(facts, width=100, sort_dicts=False)
     return {
         names.formats_header: _header(
             names, facts, input_fields(description), output_fields(description)
         ),
-        names.formats_module: render(__package__, _MODULE, formats=dictionary),
+        names.formats_module: render(
+            __package__, _MODULE, formats=dictionary, missing=repr(sorted(MISSING_TEXTS))
+        ),
     }
 
 
 def input_fields(description: Description) -> list[Field]:
     found, offset = [], 0
-    for feature in description.features:
-        kind, bits, most = "adc" if feature.sensor else "code", feature.bits, 2**feature.bits - 1
-        low, high = feature.low, feature.high
-        found.append(Field(feature.name, kind, offset, bits, False, bits, low, high, 0, most))
-        offset += bits
+    columns = description.columns or (Column(),) * len(description.features)
+    for feature, column in zip(description.features, columns, strict=True):
+        found.append(_input_field(feature, column, offset))
+        offset += feature.bits
     for word in description.words:
         signed, scale = word.least < 0, (word.fraction, word.low, word.high)
         reach = (word.least, word.most)
         found.append(Field(word.name, "word", offset, word.bits, signed, *scale, *reach))
         offset += word.bits
     return found
+
+
+def _input_field(feature: Feature, column: Column, offset: int) -> Field:
+    kind, bits, most = "adc" if feature.sensor else "code", feature.bits, 2**feature.bits - 1
+    field = Field(feature.name, kind, offset, bits, False, bits, feature.low, feature.high, 0, most)
+    if column.is_category:
+        return replace(
+            field, kind="category", most=column.count - 1, labels=column.labels, other=column.other
+        )
+    # The last code is no number's.
+    return field if column.missing is None else replace(field, most=most - 1, missing=most)
 
 
 def output_fields(description: Description) -> list[Field]:

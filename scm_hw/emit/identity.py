@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import log2
 
 from scm_hw.design import Design
-from scm_hw.load import parse_input_formats
+from scm_hw.load import Model, formats_of
 from scm_hw.rtl.uart import Hello, buffer_capacity
 from scm_hw.rtl.uart.description import Description, Feature, Output, Word
 
@@ -13,11 +14,7 @@ from scm_hw.rtl.uart.description import Description, Feature, Output, Word
 def describe(design: Design, name: str = "") -> Description:
     """The formats of all fields, enough to go from raw rows to results in target units."""
     model, fixed = design.hardware, design.fixed
-    sensors = parse_input_formats(design.options.input_format, model.features)
-    features = [
-        Feature(name, code.bits, float(model.input_min[i]), float(model.input_max[i]), i in sensors)
-        for i, (name, code) in enumerate(zip(model.features, model.codes, strict=True))
-    ]
+    features = _features(model, formats_of(design.model, design.options.input_format))
     # There are words only where the mechanism is external.
     reaches = design.input_ranges[len(features) :]
     words = []
@@ -28,14 +25,29 @@ def describe(design: Design, name: str = "") -> Description:
         )
     return Description(
         name=name,
-        features=tuple(features),
+        features=features,
         words=tuple(words),
         outputs=_outputs(design),
         classes=None if model.classes is None else tuple(model.classes),
         frac_bits=fixed.frac_bits,
         tolerance=design.options.tolerance if design.options.frac_bits is None else None,
         output_units=design.options.output_units,
+        columns=() if model.columns is None else model.columns.columns,
     )
+
+
+def _features(model: Model, sensors: Collection[int]) -> tuple[Feature, ...]:
+    """What each input of the core is; of a category, the codes that it may have."""
+    found = []
+    for place, (name, code) in enumerate(zip(model.signals, model.input_codes, strict=True)):
+        number = place if model.columns is None else model.columns.value_feature(place)
+        if model.columns is not None and model.columns.columns[place].is_category:
+            found.append(Feature(name, code.bits, 0.0, 2.0**code.bits))
+        else:
+            assert number is not None
+            low, high = float(model.input_min[number]), float(model.input_max[number])
+            found.append(Feature(name, code.bits, low, high, number in sensors))
+    return tuple(found)
 
 
 def _scale(design: Design, target: int, fraction: int) -> tuple[int, float, float]:

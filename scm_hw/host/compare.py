@@ -127,7 +127,7 @@ def _fixed_point(meaning: Description, model: Model) -> FixedPoint:
 
 
 def _check_fields(meaning: Description, model: Model) -> None:
-    if [port.name for port in meaning.features] != list(model.features):
+    if [port.name for port in meaning.features] != list(model.signals):
         raise LinkError("board must have the model's features, not others; program it again")
 
 

@@ -18,7 +18,7 @@ from scm_hw.load.fixed_point import (
 )
 from scm_hw.load.lower import check_supported, lower, lower_model
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
-from scm_hw.load.sensors import InputFormat, for_hardware, parse_input_formats
+from scm_hw.load.sensors import InputFormat, for_hardware, formats_of, parse_input_formats
 from scm_model import (
     Activity,
     Encoder,
@@ -54,6 +54,7 @@ __all__ = [
     "evaluate",
     "fixed_output",
     "for_hardware",
+    "formats_of",
     "integers",
     "lower",
     "lower_model",

@@ -27,6 +27,7 @@ from scm_model import (
     codes,
     evaluate,
     family_output,
+    input_codes,
 )
 from scm_model.reference import held_codes, mechanism_values
 from scm_model.scaling import Floats
@@ -243,7 +244,7 @@ def integers(
     model: Model, fixed: FixedPoint, raw: Floats, mechanism: Floats | None = None
 ) -> Integers:
     """Raw rows as the integers that enter a core; `mechanism` is P0 where it is external."""
-    columns = [codes(model, raw)]
+    columns = [input_codes(model, raw)]
     if fixed.word_range is not None:
         columns.append(mechanism_words(model, fixed, mechanism_values(model, raw, mechanism)))
     return np.concatenate(columns, axis=1)

@@ -32,6 +32,7 @@ from scm_hw.ir import (
     node_part,
 )
 from scm_hw.load.fixed_point import FixedPoint
+from scm_hw.load.lower_columns import inputs_and_codes
 from scm_hw.load.lower_inputs import first_layer_inputs, held_code
 from scm_hw.load.lower_mechanism import mechanism_terms
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
@@ -82,7 +83,7 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
     """The literal Program of a supported model, with the parts it is made of."""
     _check_layers(model)
     build = Builder()
-    codes = _codes(build, model)
+    inputs, codes = inputs_and_codes(build, model)
     words = _external_words(build, model, fixed)
     layers = _layers(build, model, first_layer_inputs(build, model, codes))
     nodes = tuple(ref for layer in layers for ref in layer.nodes)
@@ -103,19 +104,11 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
         )
     with build.within(ARGMAX):
         outputs = (_class(build, model, scores),) if model.is_classifier else scores
-    program = build.program((*codes, *words), outputs)
+    program = build.program((*inputs, *words), outputs)
     return Lowered(program, layers, scores, constants, *kinds)
 
 
 # Inputs
-
-
-def _codes(build: Builder, model: Model) -> list[Ref]:
-    named = zip(model.features, model.codes, strict=True)
-    return [
-        build.add(Input(i, 0, (1 << code.bits) - 1, name=name))
-        for i, (name, code) in enumerate(named)
-    ]
 
 
 def _external_words(build: Builder, model: Model, fixed: FixedPoint) -> tuple[Ref, ...]:
@@ -123,7 +116,7 @@ def _external_words(build: Builder, model: Model, fixed: FixedPoint) -> tuple[Re
         return ()
     ranges = zip(model.targets, fixed.word_range.T.tolist(), strict=True)
     return tuple(
-        build.add(Input(len(model.features) + j, low, high, name=f"mechanism.{target}"))
+        build.add(Input(len(model.signals) + j, low, high, name=f"mechanism.{target}"))
         for j, (target, (low, high)) in enumerate(ranges)
     )
 

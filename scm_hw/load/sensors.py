@@ -95,6 +95,17 @@ def _parse_format(name: str, text: str) -> InputFormat | None:
     return form
 
 
+def formats_of(model: Model, texts: Iterable[str]) -> dict[int, InputFormat]:
+    """The formats that were asked for, by the number of their feature: of plain numbers alone."""
+    columns = model.columns
+    if columns is None:
+        return parse_input_formats(texts, model.features)
+    plain = [i for i, column in enumerate(columns.columns) if column.plain]
+    told = parse_input_formats(texts, tuple(columns.names[i] for i in plain))
+    places = {number: columns.value_feature(plain[number]) for number in told}
+    return {place: told[number] for number, place in places.items() if place is not None}
+
+
 def for_hardware(
     model: Model, formats: Mapping[int, InputFormat], *, output_units: bool = False
 ) -> Model:
@@ -136,7 +147,7 @@ class _Sensor:
     """A feature's sensor, and `x = scale * s + offset` for `s = (integer + 0.5) / 2**bits`."""
 
     def __init__(self, model: Model, feature: int, form: InputFormat) -> None:
-        self.model = model
+        self.model = model.static
         self.feature = feature
         self.form = form
         self.top = (1 << form.bits) - 1

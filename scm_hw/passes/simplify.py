@@ -6,6 +6,7 @@ import math
 
 from scm_hw.ir import (
     AtLeast,
+    Concat,
     Constant,
     Input,
     Op,
@@ -45,11 +46,17 @@ def _visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
 
 
 def _at_least(build: Rewriter, value: Ref, bound: int, name: str) -> Ref:
-    """`g * s + c >= t` is `s >= ceil((t - c) / g)`; a comparison of a table is a table of bits."""
+    """`g * s + c >= t` is `s >= ceil((t - c) / g)`, and so with `g` a power of two in wires; a
+    comparison of a table is a table of bits."""
     source = build.ops[value]
     if isinstance(source, Table):
         bits = tuple(int(entry >= bound) for entry in source.contents)
         return build.table(source.index, bits, name=name)
+    if isinstance(source, Concat) and len(source.operands) == 2:
+        low, high = source.operands
+        if isinstance(build.ops[low], Constant):
+            reach = -((build.ranges[low].low - bound) // (1 << source.widths[0]))
+            return _at_least(build, high, reach, name)
     if isinstance(source, Sum):
         common = math.gcd(*source.weights)
         terms = [(r, w // common) for r, w in zip(source.operands, source.weights, strict=True)]

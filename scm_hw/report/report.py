@@ -211,6 +211,7 @@ def _formats(design: Design) -> dict[str, Any]:
 def _port(field: Field, reach: Range) -> dict[str, Any]:
     """`low` and `high` are what an integer of 0 and one of 2**fraction stand for."""
     return {
+        **{k: v for k, v in field.facts().items() if k in ("labels", "other", "missing")},
         "name": field.name,
         "kind": field.kind,
         "bits": field.bits,
@@ -228,7 +229,7 @@ def _model(design: Design) -> dict[str, Any]:
         "sha256": design.model_digest,
         "task": model.task,
         "algorithm": model.algorithm,
-        "inputs": len(model.features),
+        "inputs": len(model.signals),
         "coded_inputs": model.encoder.width,
         "encoder": model.encoder.kind,
         "input_bits": model.input_bits,

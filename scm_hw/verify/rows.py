@@ -19,6 +19,9 @@ from scm_hw.ir.interp import interpret
 from scm_hw.load import Activity, Evaluation, Model, evaluate, integers
 from scm_hw.passes.sample import corner_rows, random_rows
 from scm_hw.sim.vectors import Vectors
+from scm_model.errors import DataError
+from scm_model.raw_table import RawTable
+from scm_model.reference import raw_rows, rows_of
 
 # Random codes of which the closest calls of a classifier are taken.
 CLOSE_CALL_CANDIDATES = 10_000
@@ -63,7 +66,7 @@ def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
 
 
 def hardware_inputs(
-    design: Design, raw: NDArray[np.float64], mechanism: NDArray[np.float64] | None = None
+    design: Design, raw: NDArray, mechanism: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
     """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
     return integers(design.hardware, design.fixed, raw, mechanism)
@@ -82,14 +85,16 @@ def read_csv(model: Model, path: Path) -> Evaluation:
     if len(rows) < 2:
         raise OptionError(f"data file {path} must have a header and at least one row")
     table = _Columns(path, rows)
-    inputs = table.numbers(model.features)
+    inputs = table.inputs_of(model)
     if model.is_classifier:
         targets: NDArray = table.classes(model)
     else:
         targets = table.numbers(model.targets)
     external = model.mechanism.kind == "external"
     mechanism = table.numbers([f"P0_{t}" for t in model.targets]) if external else None
-    outside = outside_range(model.features, inputs, model.input_min, model.input_max)
+    outside = outside_range(
+        model.features, rows_of(model, inputs), model.input_min, model.input_max
+    )
     if outside is not None:
         warnings.warn(f"data file {path}: {outside}", RangeWarning, stacklevel=2)
     return Evaluation(inputs, targets, mechanism)
@@ -119,6 +124,16 @@ class _Columns:
                 )
         return [row[column] for row in self.rows]
 
+    def inputs_of(self, model: Model) -> NDArray:
+        """The raw rows of a model: numbers, or what its columns are."""
+        if model.columns is None:
+            return self.numbers(model.features)
+        texts = {name: np.array(self.texts(name), dtype=object) for name in model.signals}
+        try:
+            return raw_rows(model, RawTable(texts))
+        except DataError as error:
+            raise OptionError(f"data file {self.path}: {error}") from None
+
     def numbers(self, names: Iterable[str]) -> NDArray[np.float64]:
         return np.stack([self._column(name) for name in names], axis=1)
 
@@ -138,7 +153,7 @@ class _Columns:
 
     def classes(self, model: Model) -> NDArray[np.int64]:
         """The class column: the only one that is no feature, or the one called `class`."""
-        others = [name for name in self.header if name not in model.features]
+        others = [name for name in self.header if name not in model.signals]
         name = "class" if "class" in others or len(others) != 1 else others[0]
         assert model.classes is not None
         known = {str(label): i for i, label in enumerate(model.classes)}

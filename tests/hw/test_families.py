@@ -20,14 +20,16 @@ from scm_model import Encoder, Evaluation, FamilyLayer, Layer, Model, codes, eva
 FEATURES, BITS = 3, 12
 
 
-def family_model(seed: int, outputs: int = 1, classes: int = 0, most: int = 5) -> Model:
+def family_model(
+    seed: int, outputs: int = 1, classes: int = 0, most: int = 5, features: int = FEATURES
+) -> Model:
     """Random bits of one and two features, and families of one bit to `most` on them."""
     rng = np.random.default_rng(seed)
-    mask = np.zeros((BITS, FEATURES), bool)
+    mask = np.zeros((BITS, features), bool)
     for row in mask:
-        row[rng.choice(FEATURES, rng.integers(1, 3), replace=False)] = True
+        row[rng.choice(features, rng.integers(1, 3), replace=False)] = True
     first = Layer(
-        rng.choice(np.array([-1, 1], np.int8), (BITS, FEATURES)),
+        rng.choice(np.array([-1, 1], np.int8), (BITS, features)),
         np.ones(BITS),
         -np.ldexp(rng.integers(-4000, 8000, BITS) + 0.5, -12),
         str(rng.choice(["sign", "step"])),
@@ -42,21 +44,21 @@ def family_model(seed: int, outputs: int = 1, classes: int = 0, most: int = 5) -
     # Of several outputs most families serve one.
     readout = np.concatenate([np.zeros((BITS, outputs)), entries])
     labels = tuple(f"class {k}" for k in range(classes)) if classes else None
-    X = rng.uniform(size=(40, FEATURES))
+    X = rng.uniform(size=(40, features))
     targets = rng.integers(0, classes, 40) if classes else rng.uniform(size=(40, outputs))
     model = Model(
         task="classification" if classes else "regression",
         algorithm="SCM",
-        encoder=Encoder("none", 12, (), (), None, FEATURES),
+        encoder=Encoder("none", 12, (), (), None, features),
         layers=(first, families),
         readout=readout,
-        linear=np.ldexp(rng.integers(-8, 8, (FEATURES, outputs)).astype(float), -4),
+        linear=np.ldexp(rng.integers(-8, 8, (features, outputs)).astype(float), -4),
         intercept=rng.normal(size=outputs),
-        input_min=np.zeros(FEATURES),
-        input_max=np.ones(FEATURES),
+        input_min=np.zeros(features),
+        input_max=np.ones(features),
         target_min=np.zeros(outputs),
         target_max=np.ones(outputs),
-        features=("a", "b", "c"),
+        features=tuple("abcdefghi"[:features]),
         targets=tuple(f"y{j}" for j in range(outputs)),
         classes=labels,
         evaluation=Evaluation(X, targets),

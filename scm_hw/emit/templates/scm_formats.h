@@ -9,11 +9,16 @@
  *
  * An input of kind "code" is floor((x - low) / (high - low) * 2^fraction), kept to its bits, over
  * the training range; one of kind "adc" is the same over the range of its converter.
+ * One of kind "category" is the place of its label among those of the field.
  * One of kind "word", and an output, is fixed point: low + n / 2^fraction * (high - low).
  * An output of kind "class" is the index of a class. */
 #ifndef {{ names.macro }}_FORMATS_H
 #define {{ names.macro }}_FORMATS_H
 
+{% if inputs | selectattr("labels") | list or inputs | selectattr("missing") | list %}
+#include <stddef.h>
+
+{% endif %}
 #define {{ names.macro }}_DIGEST "{{ digest }}"
 #define {{ names.macro }}_LATENCY {{ latency }}
 #define {{ names.macro }}_IN_WIDTH {{ in_width }}
@@ -35,5 +40,30 @@ static const {{ names.prefix }}_field {{ names.prefix }}_inputs[{{ names.macro }
 static const {{ names.prefix }}_field {{ names.prefix }}_outputs[{{ names.macro }}_OUTPUTS] = {
 {{ rows(outputs) }}
 };
+{% if inputs | selectattr("labels") | list or inputs | selectattr("missing") | list %}
+
+/* What an input is besides a number: its labels in the order of their codes, where it is a category
+ * (NULL is the label of a missing value), and the code of any other label; the code that stands for
+ * a missing number. -1 where there is none. */
+typedef struct {
+    const char *const *labels;
+    int count, other, missing;
+} {{ names.prefix }}_column;
+{% for field in inputs if field.labels %}
+
+static const char *const {{ names.prefix }}_labels_{{ inputs.index(field) }}[{{ field.labels | length }}] = {
+{% for label in field.labels %}
+    {{ "NULL" if label is none else string(label) }}{{ "" if loop.last else "," }}
+{% endfor %}
+};
+{% endfor %}
+
+static const {{ names.prefix }}_column {{ names.prefix }}_columns[{{ names.macro }}_INPUTS] = {
+{% for field in inputs %}
+    { {{- names.prefix ~ "_labels_" ~ loop.index0 if field.labels else "NULL" }}, {{ (field.labels or ()) | length }}, {{ -1 if field.other is none else field.other }}, {{ -1 if field.missing is none else field.missing -}} }
+{{- "" if loop.last else "," }}
+{% endfor %}
+};
+{% endif %}
 
 #endif

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 
 from scm_hw.common.columns import by_name, outside_range
 from scm_hw.errors import LinkError, OptionError
+from scm_model import Column
+from scm_model.column_entries import column_from_meta, column_meta
+from scm_model.errors import DataError
+from scm_model.raw_columns import raw_arrays
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -69,7 +73,8 @@ class Description:
     """The fields of `in_data` and `out_data`, in the order in which they are packed.
 
     `frac_bits` of the coefficients were chosen for a `tolerance`, or told: then that is None. With
-    `output_units` outputs and words are in the units of their targets.
+    `output_units` outputs and words are in the units of their targets. `columns` say what the
+    features are besides plain numbers, where any is.
     """
 
     name: str
@@ -80,6 +85,7 @@ class Description:
     frac_bits: int
     tolerance: float | None
     output_units: bool = False
+    columns: tuple[Column, ...] = ()
 
     @property
     def in_widths(self) -> list[int]:
@@ -101,6 +107,8 @@ class Description:
             "tolerance": self.tolerance,
             "output_units": self.output_units,
         }
+        if self.columns:
+            record["columns"] = [column_meta(column) for column in self.columns]
         text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
         return text if len(text) <= MAX_BYTES else b""
 
@@ -119,6 +127,7 @@ class Description:
                 frac_bits=_checked(int, record["frac_bits"]),
                 tolerance=None if tolerance is None else _checked(float, tolerance),
                 output_units=_checked(bool, record["output_units"]),
+                columns=_columns(record),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -130,6 +139,35 @@ class Description:
 
     def inputs(self, rows: Any, mechanism: Any = None) -> Integers:
         """Raw rows as the integers that enter the core; named columns are found by their names."""
+        columns = self._column_codes(rows) if self.columns else self._feature_codes(rows)
+        if self.words:
+            columns += self._mechanism_words(len(columns[0]), mechanism)
+        return np.stack(columns, axis=1)
+
+    def _column_codes(self, rows: Any) -> list[Integers]:
+        """Codes of categories, and of numbers of which the greatest may stand for a missing one."""
+        read, found = self._read(rows), []
+        for port, column, values in zip(self.features, self.columns, read, strict=True):
+            top, missing = (1 << port.bits) - 1, np.isnan(values)
+            if column.is_category:
+                found.append(values.astype(np.int64))
+                continue
+            code = _codes(port, np.where(missing, port.low, values))
+            if column.missing is not None:
+                code = np.where(missing, top, np.minimum(code, top - 1))
+            found.append(code)
+        return found
+
+    def _read(self, rows: Any) -> list[Floats]:
+        names = [port.name for port in self.features]
+        try:
+            arrays = raw_arrays(rows, names)
+            triples = zip(names, self.columns, arrays, strict=True)
+            return [column.read(name, values) for name, column, values in triples]
+        except DataError as error:
+            raise OptionError(str(error)) from None
+
+    def _feature_codes(self, rows: Any) -> list[Integers]:
         rows = by_name(rows, [port.name for port in self.features])
         if rows.ndim != 2 or rows.shape[1] != len(self.features):
             raise OptionError(
@@ -138,17 +176,16 @@ class Description:
             )
         if not np.isfinite(rows).all():
             raise OptionError("rows must be finite numbers, not inf or nan")
-        columns = [_codes(port, rows[:, i]) for i, port in enumerate(self.features)]
-        if self.words:
-            columns += self._mechanism_words(len(rows), mechanism)
-        return np.stack(columns, axis=1)
+        return [_codes(port, rows[:, i]) for i, port in enumerate(self.features)]
 
     def outside_range(self, rows: Any) -> str | None:
         """One line on the values of raw rows that are limited to the range of their feature."""
         ports = self.features
         names = [port.name for port in ports]
         low, high = [port.low for port in ports], [port.high for port in ports]
-        return outside_range(names, by_name(rows, names), low, high)
+        # Nothing is outside a range that is missing: comparisons with NaN are false.
+        values = np.stack(self._read(rows), axis=1) if self.columns else by_name(rows, names)
+        return outside_range(names, values, low, high)
 
     def _mechanism_words(self, count: int, mechanism: Any) -> list[Integers]:
         if mechanism is not None:
@@ -212,7 +249,17 @@ def _row(kind: Any, row: object) -> Any:
     return port
 
 
+def _columns(record: dict[str, Any]) -> tuple[Column, ...]:
+    told = _checked(list, record.get("columns", []))
+    names = [str(row[0]) for row in record["features"]]
+    # ModelFileError is a ValueError.
+    return tuple(column_from_meta(*pair) for pair in zip(names, told, strict=bool(told)))
+
+
 def _check_counts(found: Description) -> None:
+    for port, column in zip(found.features, found.columns, strict=bool(found.columns)):
+        if column.is_category and column.count > 1 << port.bits:
+            raise ValueError(f"{column.count} labels in {port.bits} bits")
     outputs = len(found.outputs)
     if not found.features or outputs < 1 or (found.classes is not None and outputs != 1):
         raise ValueError(f"{len(found.features)} features and {outputs} outputs")
