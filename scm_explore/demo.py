@@ -81,6 +81,7 @@ def _demonstrate(args: argparse.Namespace) -> list[Path]:
     for board, folder in zip(names, folders, strict=True):
         words = ["build", str(model), "--board", board, "--out", str(folder), *more]
         build = _shown("scm_hw", build_parser(), words)
+        build.beside_paper = True
         build.run(build)
     return folders
 

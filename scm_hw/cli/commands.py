@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import json
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -70,6 +70,8 @@ def build_parser() -> argparse.ArgumentParser:
     # Other packages add commands of their own: `explore` needs the trainer, which is not for us.
     for found in sorted(entry_points(group=COMMANDS), key=lambda point: point.name):
         found.load()(commands)
+    for one in (parser, *commands.choices.values()):
+        one.add_argument("--version", action="version", version=f"scm-hw {version('scm-hw')}")
     return parser
 
 
@@ -171,7 +173,8 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         "--gate-sim", action="store_true", help="simulate the synthesised netlist as well"
     )
     parser.add_argument("--explain", action="store_true", help="print what each pass did and saved")
-    parser.set_defaults(run=_build)
+    # The demo sets it.
+    parser.set_defaults(run=_build, beside_paper=False)
 
 
 def _add_sim(parser: argparse.ArgumentParser) -> None:
@@ -258,7 +261,7 @@ def _build(args: argparse.Namespace) -> None:
     elif args.target == "c":
         show_c_build(done)
     else:
-        show_build(done)
+        show_build(done, beside_paper=args.beside_paper)
         if args.explain:
             _explain(done.design)
 

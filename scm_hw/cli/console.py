@@ -31,7 +31,7 @@ from scm_hw.cli.text import one_line, printable
 from scm_hw.common.progress import heard_by
 from scm_hw.host.compare import Comparison
 from scm_hw.report.compare import lines
-from scm_hw.report.paper import paper_rows
+from scm_hw.report.paper import has_papers_shape, paper_rows
 
 
 class _TimeLeft(ProgressColumn):
@@ -113,15 +113,16 @@ def _cells(texts: Iterable[object]) -> list[Text]:
     return [Text(printable(str(text))) for text in texts]
 
 
-def show_build(build: Build) -> None:
-    """The figures of a build, and which files to open."""
+def show_build(build: Build, *, beside_paper: bool = False) -> None:
+    """The figures of a build, and which files to open; the paper's case beside one of its shape."""
     console = _console()
     report = build.report
     title = Text(printable(report["name"]), style="bold")
     console.print(title + f" for {printable(report['board'])} ({printable(report['part'])})")
     for line in summary_lines(report):
         console.print(f"  {line}")
-    console.print(paper_table(report))
+    if beside_paper or has_papers_shape(report):
+        console.print(paper_table(report))
     console.print(f"digest {report['digest'][:16]}, files in {build.folder}/:")
     for what, name in _files_to_open(build):
         console.print(f"  {name:<14} {what}")
@@ -165,15 +166,22 @@ def _accuracy_line(report: dict[str, Any]) -> str:
         ratio = report["rmse_ratio"]
         tail = f", ratio {ratio:.6f}" if ratio is not None else ""
         return (
-            f"RMSE on {report['rows']:,} rows: PC {report['rmse_pc']:.6f}, "
+            f"RMSE on {_rows(report)}: PC {report['rmse_pc']:.6f}, "
             f"hardware {report['rmse_hw']:.6f}{tail}"
         )
     if "accuracy_pc" in report:
         return (
-            f"accuracy on {report['rows']:,} rows: PC {report['accuracy_pc']:.4f}, "
+            f"accuracy on {_rows(report)}: PC {report['accuracy_pc']:.4f}, "
             f"hardware {report['accuracy_hw']:.4f}"
         )
     return "no evaluation rows in the model file; give --data to compare PC and hardware"
+
+
+def _rows(report: dict[str, Any]) -> str:
+    """How many rows PC and hardware are compared on, and of how many they are a sample."""
+    every = report.get("sampled_from")
+    rows = f"{report['rows']:,} rows"
+    return rows if every is None else f"{rows} (a sample of the {every:,} test rows)"
 
 
 def _time_line(report: dict[str, Any]) -> str:

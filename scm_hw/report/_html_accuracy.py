@@ -27,7 +27,7 @@ from scm_hw.report._html_elements import (
     shortened,
     table,
 )
-from scm_hw.report.paper import PAPER_FPGA, paper_rows
+from scm_hw.report.paper import paper_rows
 from scm_hw.verify.rows import CheckRows
 from scm_model import hidden_output
 
@@ -100,25 +100,29 @@ def accuracy_section(report: dict[str, Any]) -> Section:
         "The paper's servo data are private: its RMSE and the one here are of different data, with "
         "targets scaled to [0, 1] in both."
     )
-    return section(
-        "accuracy", "Accuracy, PC against FPGA", *found, beside, el("p", note, class_="note")
+    if report.get("sampled_from") is not None:
+        words = (
+            f"The model file carries {report['rows']:,} of the {report['sampled_from']:,} test "
+            "rows that the trainer scored, evenly spread; give all of them with --data."
+        )
+        found.append(el("p", words, class_="note"))
+    folded = el(
+        "details",
+        el("summary", "Beside the paper's FPGA case"),
+        beside,
+        el("p", note, class_="note"),
     )
+    return section("accuracy", "Accuracy, PC against FPGA", *found, folded)
 
 
 def _rmse_table(report: dict[str, Any]) -> Html:
-    paper, ratio = PAPER_FPGA, report["rmse_ratio"]
+    ratio = report["rmse_ratio"]
     rows = [
         (
             "This design",
             figure_of("rmse_pc", report["rmse_pc"], f"{report['rmse_pc']:.6f}"),
             figure_of("rmse_hw", report["rmse_hw"], f"{report['rmse_hw']:.6f}"),
             NOTHING if ratio is None else figure_of("rmse_ratio", ratio, f"{ratio:.6f}"),
-        ),
-        (
-            "The paper's",
-            f"{paper['rmse_pc']:.6f}",
-            f"{paper['rmse_hw']:.6f}",
-            f"{paper['rmse_hw'] / paper['rmse_pc']:.6f}",
         ),
     ]
     caption = f"RMSE on {report['rows']:,} evaluation rows, targets scaled to [0, 1]"
@@ -127,8 +131,18 @@ def _rmse_table(report: dict[str, Any]) -> Html:
 
 def _units_table(report: dict[str, Any]) -> list[Html]:
     shown, remark = shortened(list(report["rmse_units"].items()))
-    rows = [(name(target), f"{v['pc']:.6g}", f"{v['hw']:.6g}") for target, v in shown]
-    return [table("RMSE in the target's own units", ("Target", "PC", "FPGA"), rows), remark]
+    rows = [
+        (
+            name(target),
+            f"{v['pc']:.6g}",
+            f"{v['hw']:.6g}",
+            f"{v['max_hw']:.6g}",
+            NOTHING if v["r2_hw"] is None else f"{v['r2_hw']:.4f}",
+        )
+        for target, v in shown
+    ]
+    columns = ("Target", "RMSE, PC", "RMSE, FPGA", "Worst, FPGA", "R², FPGA")
+    return [table("Errors in the target's own units", columns, rows), remark]
 
 
 def _accuracy_table(report: dict[str, Any]) -> Html:

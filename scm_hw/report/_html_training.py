@@ -23,6 +23,7 @@ from scm_hw.report._html_elements import (
     section,
     table,
 )
+from scm_hw.report._html_features import plain_scores
 
 MAX_POINTS = 400
 
@@ -93,7 +94,7 @@ def training_section(model: Model) -> Section:
         el("p", "The model file carries no history of its training.")
         if history is None
         else _figure(history),
-        _notes("Scores of the trainer", model.info.get("scores")),
+        _notes("Scores of the trainer", plain_scores(model)),
         numbers("Settings of the training run", settings) if settings else None,
     )
 

@@ -20,6 +20,9 @@ def accuracy(
 ) -> dict[str, Any]:
     """RMSE with targets in [0, 1] (the paper's), or the share of right classes, of both.
 
+    Of the hardware also the largest error of all outputs and R2 against the targets, of several
+    outputs together: the share of their variance that it explains.
+
     `built` is the model in the units of the hardware, `model` the one on the PC.
     """
     if model.is_classifier:
@@ -33,21 +36,32 @@ def accuracy(
     span = model.target_max - model.target_min
     target = (evaluation.targets - model.target_min) / span
     measured = normalised_results(model, built, fixed, hardware)
+    wrong = np.abs(measured - target)
     return {
         "rmse_pc": rmse(pc, target),
         "rmse_hw": rmse(measured, target),
         "rmse_ratio": _ratio(rmse(measured, target), rmse(pc, target)),
+        "max_error_hw": float(wrong.max()),
+        "r2_hw": _r2(measured, target),
         "rmse_units": {
-            name: {"pc": float(a), "hw": float(b)}
-            for name, a, b in zip(
+            name: {"pc": float(a), "hw": float(b), "max_hw": float(c), "r2_hw": _r2(d, e)}
+            for name, a, b, c, d, e in zip(
                 model.targets,
                 np.sqrt(np.mean((pc - target) ** 2, axis=0)) * span,
                 np.sqrt(np.mean((measured - target) ** 2, axis=0)) * span,
+                wrong.max(axis=0) * span,
+                measured.T,
+                target.T,
                 strict=True,
             )
         },
         "rows": len(evaluation),
     }
+
+
+def _r2(found: NDArray[np.float64], target: NDArray[np.float64]) -> float | None:
+    variance = np.mean((target - target.mean(axis=0)) ** 2)
+    return float(1 - np.mean((found - target) ** 2) / variance) if variance > 0 else None
 
 
 def _ratio(hardware: float, pc: float) -> float | None:

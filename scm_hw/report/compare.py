@@ -27,6 +27,8 @@ from scm_hw.report._html_page import Card, Page
 from scm_hw.report.report import FORMAT
 
 MAX_BYTES = 2**24
+# Builds that are named where several are equally good.
+MAX_TIED = 3
 NOTHING = "\N{EM DASH}"
 # How a page is known again.
 FOOTER = "Made by scm-hw from the report.json of each build."
@@ -99,7 +101,10 @@ def lines(reports: Sequence[dict[str, Any]]) -> list[Line]:
 
 
 def _score(key: str, form: str) -> Show:
-    return lambda report: format(report[key], form) if key in report else NOTHING
+    def show(report: dict[str, Any]) -> str:
+        return NOTHING if report.get(key) is None else format(report[key], form)
+
+    return show
 
 
 def _used(kind: str) -> Show:
@@ -123,10 +128,13 @@ def _checks(report: dict[str, Any]) -> str:
 _SHOWN: dict[str, Show] = {
     "Board": lambda r: str(r["board"]),
     "Part": lambda r: str(r["part"]),
+    "Interface": lambda r: str(r.get("interface", NOTHING)),
     "Nodes": lambda r: " + ".join(str(layer["nodes"]) for layer in r["model"]["layers"]) or "none",
     "Encoder": lambda r: f"{r['model']['encoder']}, {r['model']['coded_inputs']:,} bits",
     "RMSE, PC": _score("rmse_pc", ".6f"),
     "RMSE, FPGA": _score("rmse_hw", ".6f"),
+    "Worst error, FPGA": _score("max_error_hw", ".6f"),
+    "R², FPGA": _score("r2_hw", ".4f"),
     "Accuracy, PC": _score("accuracy_pc", ".2%"),
     "Accuracy, FPGA": _score("accuracy_hw", ".2%"),
     "Clock": lambda r: f"{r['clock_mhz']:g} MHz",
@@ -171,11 +179,22 @@ def comparison_page(reports: Sequence[dict[str, Any]], called: Sequence[str]) ->
 def _cards(reports: Sequence[dict[str, Any]], called: Sequence[str]) -> list[Card]:
     sizes = [_luts(report) for report in reports]
     times = [_latency(report) for report in reports]
-    least, quickest = sizes.index(min(sizes)), times.index(min(times))
     return [
-        ("Smallest", f"{sizes[least]:,} LUT", called[least][:40]),
-        ("Quickest", f"{times[quickest]:,g} ns", called[quickest][:40]),
+        ("Smallest", f"{min(sizes):,} LUT", _least(sizes, called)),
+        ("Quickest", f"{min(times):,g} ns", _least(times, called)),
     ]
+
+
+def _least(values: Sequence[float], called: Sequence[str]) -> str:
+    """Which build has the least, or which ones have it together."""
+    best = [one[:40] for one, value in zip(called, values, strict=True) if value == min(values)]
+    if len(best) == 1:
+        return best[0]
+    if len(best) == len(values):
+        return "a tie of both" if len(best) == 2 else f"a tie of all {len(best)}"
+    shown = ", ".join(best[:MAX_TIED])
+    more = f" and {len(best) - MAX_TIED} more" if len(best) > MAX_TIED else ""
+    return f"a tie: {shown}{more}"
 
 
 def _luts(report: dict[str, Any]) -> float:

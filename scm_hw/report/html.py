@@ -11,6 +11,7 @@ from typing import Any
 from scm_hw.design import Design
 from scm_hw.report._html_accuracy import accuracy_section, predictions_section
 from scm_hw.report._html_elements import Html, count, el, figure_of, join, name, text
+from scm_hw.report._html_features import features_sections
 from scm_hw.report._html_hardware import (
     checks_section,
     pipeline_section,
@@ -33,6 +34,7 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         built_section(report, design),
         accuracy_section(report),
         predictions_section(design, rows),
+        *features_sections(design.model),
         training_section(design.model),
         layers_section(report),
         storage_section(report),
@@ -62,8 +64,9 @@ def _key_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
         (
             "Latency",
             figure_of("latency_ns", report["latency_ns"], f"{report['latency_ns']:,g} ns"),
-            f"{count(cycles, 'cycle')} at {report['clock_mhz']:g} MHz",
+            count(cycles, "cycle"),
         ),
+        _clock_figure(report),
         (
             "Throughput",
             text(f"{rate:,g} M/s"),
@@ -71,22 +74,63 @@ def _key_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
         ),
         *_accuracy_figure(report),
         (
-            "Logic",
+            "Logic of the core",
             figure_of("resources.lut", used["lut"], f"{used['lut']:,} LUT"),
             f"{used['lut'] / device['lut']:.1%} of {device['name']}, {source}",
         ),
+        *_around_figures(report),
         _checks_figure(report),
     ]
 
 
+def _clock_figure(report: dict[str, Any]) -> tuple[str, Html, str]:
+    """The clock, and how much of it is to spare: as routed, or by the compiler's delays."""
+    routed = report["implementation"]
+    if routed is not None:
+        slack = 1e3 / routed["clock_mhz"] - 1e3 / routed["fmax_mhz"]
+        note = f"slack {slack:+.2f} ns, board top as routed"
+    else:
+        note = f"slack {report['slack_ns_modelled']:+.2f} ns, core by the delay model"
+    return (
+        "Clock",
+        figure_of("clock_mhz", report["clock_mhz"], f"{report['clock_mhz']:g} MHz"),
+        note,
+    )
+
+
+def _around_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
+    """What the wrapper and the board top take with the core in them, where that is known."""
+    found = []
+    for key, what in (("wrapper", "Core and wrapper"), ("top", "Whole board top")):
+        part = report["resources"].get(key)
+        if part is not None:
+            shown = figure_of(f"resources.{key}.lut", part["lut"], f"{part['lut']:,} LUT")
+            found.append((what, shown, f"{part['ff']:,} registers, synthesised"))
+    return found
+
+
 def _accuracy_figure(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
     if "rmse_hw" in report:
-        shown = figure_of("rmse_hw", report["rmse_hw"], f"{report['rmse_hw']:.6f}")
-        return [("RMSE on the FPGA", shown, f"{report['rmse_pc']:.6f} on the PC")]
+        return _error_figures(report)
     if "accuracy_hw" in report:
         shown = figure_of("accuracy_hw", report["accuracy_hw"], f"{report['accuracy_hw']:.2%}")
         return [("Accuracy on the FPGA", shown, f"{report['accuracy_pc']:.2%} on the PC")]
     return []
+
+
+def _error_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
+    shown = figure_of("rmse_hw", report["rmse_hw"], f"{report['rmse_hw']:.6f}")
+    worst = figure_of("max_error_hw", report["max_error_hw"], f"{report['max_error_hw']:.4f}")
+    units = list(report["rmse_units"].values())
+    in_units = [f", {one['max_hw']:.5g} in its unit" for one in units] if len(units) == 1 else [""]
+    found = [
+        ("RMSE on the FPGA", shown, f"{report['rmse_pc']:.6f} on the PC, targets in [0, 1]"),
+        ("Worst error", worst, f"of {report['rows']:,} rows{in_units[0]}"),
+    ]
+    if report["r2_hw"] is not None:
+        r2 = figure_of("r2_hw", report["r2_hw"], f"{report['r2_hw']:.4f}")
+        found.insert(1, ("R² on the FPGA", r2, "share of the variance explained"))
+    return found
 
 
 def _checks_figure(report: dict[str, Any]) -> tuple[str, Html, str]:

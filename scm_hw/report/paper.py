@@ -25,6 +25,14 @@ PAPER_FPGA: dict[str, Any] = {
 }
 
 
+def has_papers_shape(report: dict[str, Any]) -> bool:
+    """Whether a build is of the paper's case: one layer of its nodes on as many coded inputs."""
+    model = report["model"]
+    nodes = [layer["nodes"] for layer in model["layers"]]
+    weights = report["weights"]["hardware"]["count"]
+    return nodes == [PAPER_FPGA["nodes"]] and weights == PAPER_FPGA["weights_hardware"]
+
+
 def paper_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
     """What, the paper's figure, ours: the two FPGA tables as rows of text."""
     weights, paper = report["weights"], PAPER_FPGA

@@ -11,6 +11,7 @@ from scm_hw.emit.formats import Field, input_fields, output_fields
 from scm_hw.emit.identity import describe
 from scm_hw.fold import FoldPlan, Phase
 from scm_hw.ir import Range
+from scm_hw.load import Model
 from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report.accuracy import accuracy
 from scm_hw.report.storage import weights
@@ -40,6 +41,7 @@ def make_report(
         "name": name,
         "board": design.board.name,
         "part": design.board.part,
+        "interface": design.options.interface,
         "digest": design.digest,
         "clock_mhz": design.clock_mhz,
         "latency_cycles": plan.latency,
@@ -47,6 +49,7 @@ def make_report(
         "initiation_interval": plan.initiation_interval,
         "stages_ns": [round(t, 3) for t in plan.stage_ns],
         "max_clock_mhz_modelled": round(plan.max_clock_mhz, 1),
+        "slack_ns_modelled": round(plan.period_ns - max(plan.stage_ns, default=0.0), 3),
     }
     if rows.evaluation is not None and rows.activity is not None:
         hardware = rows.outputs[: len(rows.evaluation)]
@@ -58,6 +61,7 @@ def make_report(
             rows.activity.output,
             hardware,
         )
+        report["sampled_from"] = _sampled_from(model, rows)
     report |= {
         "checks": _checks(rows, simulations),
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
@@ -71,6 +75,15 @@ def make_report(
         "tools": design.tools,
     }
     return report
+
+
+def _sampled_from(model: Model, rows: CheckRows) -> int | None:
+    """Of how many test rows those in the model file are a sample; None where they are all."""
+    data = model.info.get("data")
+    every = data.get("test_rows") if isinstance(data, dict) else None
+    if rows.evaluation is not model.evaluation or not isinstance(every, int):
+        return None
+    return every if every > len(model.evaluation) else None
 
 
 def _checks(rows: CheckRows, simulations: list[SimResult]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any, NoReturn
 
 from scm_model.suggestions import did_you_mean
@@ -58,6 +59,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_output(info)
     _add_plot(commands)
     _add_output(commands.add_parser("datasets", help="list the built-in data sets"))
+    for one in (parser, *commands.choices.values()):
+        # Of the package, which has trainer and compiler.
+        one.add_argument("--version", action="version", version=f"scm-hw {version('scm-hw')}")
     return parser
 
 

@@ -99,6 +99,20 @@ def test_builds_of_one_name_are_told_apart_by_their_folders(
     assert [cell.strip() for cell in line.strip("┃").split("┃")] == ["", *names]
 
 
+def test_interfaces_are_named_and_ties_are_called_ties(builds: list[Path]) -> None:
+    small, larger, _ = reports(builds)
+    bus = small | {"interface": "axis"}
+    shown = {line.label: line.values for line in compare.lines([small, bus, larger])}
+    assert shown["Interface"] == ("stream", "axis", "stream")
+    tied = parsed(compare.comparison_page([small, bus, larger], ["a", "b", "c"]))
+    cards = [card.all("dd")[0].text() for card in tied.all("header")[0].all("div")]
+    assert cards[0] == f"{small['resources']['lut']:,} LUTa tie: a, b"
+    both = parsed(compare.comparison_page([small, bus], ["a", "b"]))
+    assert both.all("dd")[0].text().endswith("a tie of both")
+    all_ = parsed(compare.comparison_page([small] * 4, list("abcd")))
+    assert all_.all("dd")[1].text().endswith("a tie of all 4")
+
+
 def test_names_from_models_are_harmless(builds: list[Path], tmp_path: Path) -> None:
     (first, *_) = reports(builds)
     folder = tmp_path / "hostile"

@@ -25,6 +25,7 @@ from scm_hw.cli.text import printable
 from scm_hw.common.progress import listener
 from scm_hw.design import Design, compile_model
 from scm_hw.host.compare import Comparison
+from scm_hw.report.paper import has_papers_shape
 from tests.hw.commands import SMALL
 from tests.hw.reports import report_of
 from tests.support import random_model
@@ -113,7 +114,29 @@ def test_a_build_names_the_files_that_are_there(
     assert "scm_core.v" in out
     assert "report.json" in out
     assert "scm_top.v" not in out
-    assert "│ bits, FPGA" in out
+    assert "bits, FPGA" not in out
+
+
+def test_the_papers_case_stands_beside_its_shape_and_the_demo(
+    design: Design, report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_build(Build(tmp_path, report, design), beside_paper=True)
+    assert "│ bits, FPGA" in capsys.readouterr().out
+    weights = report["weights"]["hardware"] | {"count": 16_500}
+    shape = report | {
+        "model": report["model"] | {"layers": [{"nodes": 60, "activation": "sign"}]},
+        "weights": report["weights"] | {"hardware": weights},
+    }
+    show_build(Build(tmp_path, shape, design))
+    assert "│ bits, FPGA" in capsys.readouterr().out
+    assert not has_papers_shape(report)
+
+
+def test_a_sample_of_the_test_rows_is_called_one(report: dict[str, Any]) -> None:
+    whole = summary_lines(report)[0]
+    assert whole.startswith("RMSE on 10 rows: ") and "sample" not in whole
+    sampled = summary_lines(report | {"sampled_from": 250_000})[0]
+    assert sampled.startswith("RMSE on 10 rows (a sample of the 250,000 test rows): ")
 
 
 def test_names_are_not_taken_for_markup(

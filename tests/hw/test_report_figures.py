@@ -18,6 +18,7 @@ from scm_hw.report._html_training import history_of
 from scm_hw.report._stages import stages
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
+from scm_hw.verify.rows import check_rows
 from tests.hw.report_pages import (
     MODELS,
     SIMULATIONS,
@@ -52,8 +53,80 @@ def test_figures_equal_the_report(kind: str, proven: bool) -> None:
         assert keys >= {"bit_exact.icarus.vectors", "bit_exact.icarus.mismatches"}
 
 
-def test_paper_stands_beside() -> None:
+def test_errors_of_the_hardware_are_those_of_its_integers() -> None:
+    """By hand, from the outputs of the interpreter and the targets in their own units."""
+    *_, design, rows = example("outputs")
+    report = example("outputs")[1]
+    model, found = design.model, traces(design, rows)
+    span = model.target_max - model.target_min
+    wrong = np.stack([t.hardware - t.target for t in found], axis=1)
+    assert_allclose(report["max_error_hw"], np.abs(wrong / span).max(), rtol=1e-9)
+    spread = np.stack([t.target - t.target.mean() for t in found], axis=1) / span
+    r2 = 1 - ((wrong / span) ** 2).sum() / (spread**2).sum()
+    assert_allclose(report["r2_hw"], r2, rtol=1e-9)
+    for i, trace in enumerate(found):
+        one = report["rmse_units"][trace.name]
+        assert_allclose(one["max_hw"], np.abs(wrong[:, i]).max(), rtol=1e-9)
+        own = 1 - (wrong[:, i] ** 2).sum() / ((trace.target - trace.target.mean()) ** 2).sum()
+        assert_allclose(one["r2_hw"], own, rtol=1e-9)
+
+
+def test_clock_slack_and_errors_are_up_front() -> None:
+    page, report, design, _ = example("regression")
+    cards = {
+        card.all("dt")[0].text(): card.all("dd")[0].text()
+        for card in parsed(page).all("header")[0].all("div")
+    }
+    slack = design.schedule.period_ns - max(design.schedule.stage_ns)
+    assert_allclose(report["slack_ns_modelled"], slack, atol=5e-4)
+    assert f"slack {report['slack_ns_modelled']:+.2f} ns" in cards["Clock"]
+    assert f"{report['clock_mhz']:g} MHz" in cards["Clock"]
+    assert f"{report['r2_hw']:.4f}" in cards["R² on the FPGA"]
+    assert f"{report['max_error_hw']:.4f}" in cards["Worst error"]
+    assert f"{report['resources']['lut']:,} LUT" in cards["Logic of the core"]
+
+
+def test_wrapper_and_top_are_apart_from_the_core_where_they_are_known() -> None:
+    _, report, design, rows = example("regression")
+    known = {"wrapper": {"lut": 1234, "ff": 56}, "top": {"lut": 4321, "ff": 65}}
+    markup = html_report(report | {"resources": report["resources"] | known}, design, rows)
+    assert "Core and wrapper" in markup and "1,234 LUT" in markup
+    assert "Whole board top" in markup and "4,321 LUT" in markup
+
+
+def test_rows_that_are_a_sample_are_called_one() -> None:
+    arrays = model_arrays(3, **MODELS["regression"])
+    data = {"name": "plant.csv", "test_rows": 61_000}
+    page, report, design, rows = reported(with_meta(arrays, data=data))
+    assert report["sampled_from"] == 61_000
+    assert "60 of the 61,000 test rows" in page
+    # All of the test rows, and rows of the user's own, are no sample.
+    assert reported(with_meta(arrays, data={"test_rows": 60}))[1]["sampled_from"] is None
+    own = check_rows(design, replace(rows.evaluation))
+    assert make_report("own", design, own, [], None)["sampled_from"] is None
+
+
+@pytest.mark.parametrize("kind", ["regression", "classifier"])
+def test_features_stand_by_importance(kind: str) -> None:
+    """The most important first, and nothing of what someone else wrote there."""
+    arrays = model_arrays(3, **MODELS[kind])
+    rises = {"quiet": 0.0, "loud <b>": 0.25, "odd": "much", "none": None, "low": 0.125}
+    page, *_ = reported(with_meta(arrays, scores={"importance": rises, "train_rmse": 0.5}))
+    (part,) = [s for s in parsed(page).all("section") if s.all("h2")[0].text() == "Features"]
+    body = [[cell.text() for cell in row.children] for row in part.all("tbody")[0].children]
+    shown = ["+25.00%", "+12.50%", "+0.00%"] if kind == "classifier" else ["+0.25", "+0.125", "+0"]
+    assert body == [[n, v] for n, v in zip(("loud <b>", "low", "quiet"), shown, strict=True)]
+    scores = table_of(parsed(page), "Scores of the trainer")
+    assert scores == [["train_rmse", "0.5"]]
+    for other in (None, {"importance": []}, {"importance": {"a": None}}, "good"):
+        assert ">Features<" not in reported(with_meta(arrays, scores=other))[0]
+
+
+def test_paper_stands_beside_folded_away() -> None:
     page, report, *_ = example("regression")
+    (folded,) = [d for d in parsed(page).all("details") if "paper" in d.all("summary")[0].text()]
+    assert "open" not in folded.attributes
+    assert table_of(folded, "Beside the paper's FPGA case")
     rows = {row[0]: row[1:] for row in table_of(parsed(page), "Beside the paper's FPGA case")}
     assert rows["RMSE, FPGA"] == ["0.031360", f"{report['rmse_hw']:.6f}"]
     assert rows["Clock cycles"] == ["9", str(report["latency_cycles"])]
