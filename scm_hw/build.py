@@ -251,16 +251,17 @@ def _checked(
 
 @contextmanager
 def _keeping_logs(workdir: Path, keep: Path) -> Iterator[None]:
-    """Where an error names a log in the scratch folder, the logs are kept and named instead."""
+    """Where an error names scratch files, copies of them and of all logs are kept and named."""
     try:
         yield
     except (ToolError, MismatchError) as error:
         if str(workdir) not in str(error):
             raise
-        for log in workdir.rglob("*.log"):
-            copy = keep / log.relative_to(workdir)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(log, copy)
+        for path in workdir.rglob("*.*"):
+            if path.suffix == ".log" or str(path) in str(error):
+                copy = keep / path.relative_to(workdir)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
         message = str(error).replace(str(workdir), str(keep))
         write_files(keep, {FAILURE: message + "\n"})
         raise type(error)(message) from None

@@ -88,6 +88,19 @@ def extended(word: int, width: int, signed: bool) -> bytes:
     return value.to_bytes(-(-width // 8), "little", signed=bool(negative))
 
 
+def wrong_sample(got: bytes, expected: bytes, packet: range) -> str:
+    """What is wrong first with a packet's `m_axis_tdata`."""
+    if len(got) != len(expected):
+        return f"of {len(packet)} samples has {len(got)} bytes for {len(expected)}"
+    size = len(expected) // len(packet)
+    pairs = ((got[i : i + size], expected[i : i + size]) for i in range(0, len(got), size))
+    vector, (found, wanted) = next(
+        (vector, pair) for vector, pair in zip(packet, pairs, strict=True) if pair[0] != pair[1]
+    )
+    shown = [f"{int.from_bytes(word, 'little'):#x}" for word in (found, wanted)]
+    return f"of {len(packet)} samples: m_axis_tdata of vector {vector} is {shown[0]} for {shown[1]}"
+
+
 async def play_stream(dut: Any, offered: float, taken: float, name: str) -> list[str]:
     """Packets through the core, with pauses on both sides; what was wrong."""
     vectors, ports, random = settings()
@@ -116,10 +129,7 @@ async def play_stream(dut: Any, offered: float, taken: float, name: str) -> list
             extended(vectors.outputs[i], vectors.out_width, ports["out_signed"][-1]) for i in packet
         )
         if bytes(frame.tdata) != expected:
-            failures.append(
-                f"packet {number} of {len(packet)} samples gave {bytes(frame.tdata).hex()} for "
-                f"{expected.hex()}"
-            )
+            failures.append(f"packet {number} {wrong_sample(bytes(frame.tdata), expected, packet)}")
     await ClockCycles(dut.aclk, 4 * ports["latency"] + 20)
     if not sink.empty():
         failures.append("a packet came that nothing asked for")

@@ -7,8 +7,10 @@ fault, SCM_PROBES, probes of the last vector as JSON.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +27,7 @@ from scm_hw.sim.vectors import Probe, Vectors
 HALF_CYCLE_NS = 5
 # Progress is told every so often, and the clock looked at not too often.
 TELL_SECONDS, LOOK_CYCLES = 0.5, 16
+BIT = re.compile(r"\[(\d+)\]$")
 
 
 class Core:
@@ -75,15 +78,46 @@ async def play(dut: Any, scenario: Scenario, look: Callable[[int], None] | None 
         await core.high_phase()
 
 
-def difference(dut: Any, probe: Probe) -> str | None:
-    """What is wrong with the signal; nothing where the emitted Verilog doesn't have it."""
+def signal(dut: Any, path: str) -> Any:
+    """The signal of that path in the core; None where the Verilog doesn't have it."""
     handle = dut
-    for part in probe.signal.split("."):
+    for part in path.split("."):
         try:
             handle = handle[part]
         except (AttributeError, KeyError, TypeError):
             return None
+    return handle
+
+
+def difference(dut: Any, probe: Probe) -> str | None:
+    """What is wrong with the signal; nothing where there is none."""
+    handle = signal(dut, probe.signal)
+    if handle is None:
+        return net_difference(nets(dut).get(probe.signal, {}), probe)
     return probe.difference(resolved(handle), len(handle))
+
+
+def net_difference(bits: dict[int, Any], probe: Probe) -> str | None:
+    """The same in a netlist: bits that synthesis did without count as right."""
+    known = {bit: value for bit, net in bits.items() if (value := resolved(net)) is not None}
+    wrong = sum(1 << bit for bit, value in known.items() if value != probe.expected >> bit & 1)
+    if not wrong:
+        return None
+    width = max(probe.expected.bit_length(), wrong.bit_length()) + 1
+    return probe.difference((probe.expected ^ wrong) % (1 << width), width)
+
+
+@functools.cache
+def nets(dut: Any) -> dict[str, dict[int, Any]]:
+    """The nets of a netlist, which is flat: a path is a name, with a bit's number at its end."""
+    found: dict[str, dict[int, Any]] = {}
+    for handle in dut:
+        name = handle._name.strip("\\ ")
+        bit = BIT.search(name)
+        if len(handle) == 1:
+            signal = name[: bit.start()] if bit else name
+            found.setdefault(signal, {})[int(bit[1]) if bit else 0] = handle
+    return found
 
 
 def scenarios() -> list[Scenario]:

@@ -109,7 +109,8 @@ class Probe:
     `signal` is a path from the core, its parts joined by dots. It is read just before the clock
     edge that comes `offset` edges after the one that takes the sample: a register of the first rank
     is at offset 1, logic between the input and that register at offset 0. `expected` is its value,
-    signed or not; `stage` is what to call the place.
+    signed or not; `stage` is what to call the place. With `each_bit`, it is the place of the lowest
+    bit, and the others have the numbers after it.
     """
 
     signal: str
@@ -117,6 +118,7 @@ class Probe:
     expected: int
     stage: str
     signed: bool = False
+    each_bit: bool = False
 
     def difference(self, found: int | None, width: int) -> str | None:
         """What is wrong with a signal of `width` bits that holds `found`; None where it is right.
@@ -125,6 +127,11 @@ class Probe:
         """
         if found is not None and (found - self.expected) % (1 << width) == 0:
             return None
+        if found is not None and self.each_bit:
+            differing = found ^ self.expected
+            number = (differing & -differing).bit_length() - 1
+            bit = found >> number & 1
+            return f"{self.stage}{number} (signal {self.signal}[{number}]: {bit} for {1 - bit})"
         if found is None:
             shown = "undefined bits"
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -31,15 +32,21 @@ from scm_hw.target import ABSORBING, free_ops
 
 @dataclass(frozen=True)
 class Probe:
-    """A signal inside the core that holds an operation's value `cycle` edges after its sample.
+    """A signal inside the core whose value is known `cycle` edges after its sample.
 
     `signal` is its path from the core, `value` the signal itself.
     """
 
-    ref: Ref
     signal: str
     cycle: int
     value: Signal = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class OpProbe(Probe):
+    """The signal of an operation."""
+
+    ref: Ref
 
 
 class StreamCore(wiring.Component):
@@ -58,7 +65,7 @@ class StreamCore(wiring.Component):
     ) -> None:
         self.in_widths, self.out_widths = in_widths, out_widths
         self.latency, self.initiation_interval = latency, initiation_interval
-        self.probes: list[Probe] = []
+        self.probes: Sequence[Probe] = []
         super().__init__(core_members(sum(in_widths), sum(out_widths)))
 
 
@@ -86,6 +93,7 @@ class ScmCore(StreamCore):
         self.program = program
         self.schedule = schedule
         self.ranges = ranges(program)
+        self.probes: list[OpProbe]
         super().__init__(
             [self.ranges[r].width for r in program.inputs],
             [self.ranges[r].width for r in program.outputs],
@@ -95,7 +103,7 @@ class ScmCore(StreamCore):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self.probes.clear()
+        self.probes = []
         advance = Signal()
         m.d.comb += [
             advance.eq(~self.out_valid | self.out_ready),
@@ -173,7 +181,7 @@ class _Datapath:
         else:
             drive(m, signal, op, [self._read(op, r, cycle) for r in operands(op)])
         path = ".".join(filter(None, (_part(op), signal.name)))
-        self.core.probes.append(Probe(ref, path, cycle, signal))
+        self.core.probes.append(OpProbe(path, cycle, signal, ref))
         return signal
 
     def _read(self, reader: Op, ref: Ref, cycle: int) -> Value:

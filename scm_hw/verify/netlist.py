@@ -8,7 +8,7 @@ from pathlib import Path
 from scm_hw.sim.vectors import Vectors
 from scm_hw.verify.cocotb_run import run_icarus
 from scm_hw.verify.primitives import primitive_models
-from scm_hw.verify.result import SimResult
+from scm_hw.verify.result import ProbeSource, SimResult
 
 NETLIST = "netlist"
 
@@ -24,8 +24,12 @@ def run_netlist(
     timeout: float = 3600.0,
     top: str = "scm_core",
     family: str = "xc7",
+    probes: ProbeSource | None = None,
 ) -> SimResult:
-    """Every vector through the netlist, with the checks that its Verilog has passed."""
+    """Every vector through the netlist, with the checks that its Verilog has passed.
+
+    Of the core's signals, synthesis leaves some, or some bits of them: those can be probed.
+    """
     workdir.mkdir(parents=True, exist_ok=True)
     models = workdir / "primitives.v"
     text = primitive_models(netlist.read_text(encoding="utf-8"), family)
@@ -39,5 +43,6 @@ def run_netlist(
         seed=seed,
         timeout=timeout,
         top=top,
+        probes=probes,
     )
     return replace(result, simulator=NETLIST)

@@ -5,18 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_hw.common.packing import unpack
 from scm_hw.design import Design
+from scm_hw.fold import FoldPlan, interpret_fold
 from scm_hw.ir import ranges
 from scm_hw.ir.interp import trace
+from scm_hw.rtl import OpProbe
+from scm_hw.sim.model import Mismatch
 from scm_hw.sim.vectors import Probe
 
 
 def expected_probes(design: Design, row: NDArray[np.int64]) -> list[Probe]:
     """What every signal inside the core should hold for one row of inputs."""
+    if design.fold is not None:
+        return _of_fold(design.fold, row)
     # A core's probes are known once it has been elaborated.
     assert design.verilog
     program = design.program
-    wanted = sorted(design.core.probes, key=lambda probe: (probe.cycle, probe.ref))
+    probes = [probe for probe in design.core.probes if isinstance(probe, OpProbe)]
+    wanted = sorted(probes, key=lambda probe: (probe.cycle, probe.ref))
     values = trace(program, row[None, :], {probe.ref for probe in wanted})
     known = ranges(program)
     return [
@@ -29,3 +36,38 @@ def expected_probes(design: Design, row: NDArray[np.int64]) -> list[Probe]:
         )
         for p in wanted
     ]
+
+
+def _of_fold(plan: FoldPlan, row: NDArray[np.int64]) -> list[Probe]:
+    """Scores as the sample is taken, then, held until the next sample, bits layer by layer and
+    scores."""
+    values, lowered = interpret_fold(plan, row[None, :]), plan.machine.lowered
+    scores = [lowered.program.ops[ref].name for ref in lowered.scores]
+    found = [
+        Probe(f"total{j}", 1, int(value), f"cycle 1, constants of {name or j}", True)
+        for j, (name, value) in enumerate(zip(scores, values.start[0], strict=True))
+    ]
+    for number, bits in enumerate(values.hidden, start=1):
+        word = sum(1 << place for place in np.flatnonzero(bits[0]).tolist())
+        found.append(
+            Probe(f"hidden{number}", plan.latency, word, f"layer{number}.node", each_bit=True)
+        )
+    found += [
+        Probe(f"total{j}", plan.latency, int(value), f"readout of {name or j}", True)
+        for j, (name, value) in enumerate(zip(scores, values.totals[0], strict=True))
+    ]
+    return found
+
+
+def wrong_output(design: Design, mismatch: Mismatch) -> str | None:
+    """The first output that differs, where no signal before it does; None if bits are undefined."""
+    if mismatch.got is None:
+        return None
+    ports, program = design.ports, design.program
+    words = unpack((mismatch.got, mismatch.expected), ports.out_widths, ports.out_signed)
+    got, expected = words.tolist()
+    number = next(i for i, (a, b) in enumerate(zip(got, expected, strict=True)) if a != b)
+    low, width = sum(ports.out_widths[:number]), ports.out_widths[number]
+    name = program.ops[program.outputs[number]].name or f"output {number}"
+    field = f"out_data[{low + width - 1}:{low}]"
+    return f"{name} (signal {field}: {got[number]} for {expected[number]})"

