@@ -19,7 +19,15 @@ from scm_hw.boards.toolchains import require_synthesis
 from scm_hw.design import Design, Measure, Options, compile_model, synthesised_cells
 from scm_hw.errors import CompilerError, FitError, ScmError
 from scm_hw.ir.interp import interpret
-from scm_hw.load import Evaluation, evaluate, integers, lower, quantise, read_model
+from scm_hw.load import (
+    Evaluation,
+    choose_output_bits,
+    evaluate,
+    integers,
+    lower,
+    quantise,
+    read_model,
+)
 from scm_hw.report.accuracy import accuracy
 from scm_hw.target.resources import fits, within
 from scm_model import Model
@@ -113,7 +121,7 @@ def hardware_error(model: Model, frac_bits: int) -> float:
     """RMSE, or share of wrong classes, of the integers that hardware gives for the model's rows."""
     rows = model.evaluation
     assert isinstance(rows, Evaluation)
-    fixed = quantise(model, frac_bits)
+    fixed = choose_output_bits(model, quantise(model, frac_bits))
     outputs = interpret(lower(model, fixed), integers(model, fixed, rows.inputs, rows.mechanism))
     on_pc = evaluate(model, rows.inputs, rows.mechanism).output
     found = accuracy(model, model, fixed, rows, on_pc, outputs)

@@ -36,6 +36,7 @@ from scm_hw.load import (
     Model,
     check_supported,
     choose_fixed_point,
+    choose_output_bits,
     for_hardware,
     formats_of,
     integers,
@@ -65,6 +66,7 @@ class Options:
 
     tolerance: float = DEFAULT_TOLERANCE
     frac_bits: int | None = None
+    output_bits: int | None = None
     clock_mhz: float | None = None
     pipeline: str = "balanced"
     latency: int | None = None
@@ -235,54 +237,65 @@ def compile_model(
     check_supported(model)
     formats = formats_of(model, options.input_format)
     hardware = for_hardware(model, formats, output_units=options.output_units)
-    fixed = choose_fixed_point(hardware, tolerance=options.tolerance, frac_bits=options.frac_bits)
-    lowered = lower_model(hardware, fixed)
-    verify(lowered.program)
-    stages, plan, measured = _shape(
-        hardware, fixed, lowered, board, options, _measuring(measure, names.core, board)
-    )
+    shape = _shape(hardware, board, options, _measuring(measure, names.core, board))
     return Design(
         model,
         hardware,
         board,
         options,
-        fixed,
-        lowered.program,
-        stages[-1].program,
-        plan,
+        shape.fixed,
+        shape.stages[0].program,
+        shape.stages[-1].program,
+        shape.schedule,
         model_digest,
-        stages,
+        shape.stages,
         names,
-        measured,
+        shape.measured,
     )
 
 
-Shape = tuple[tuple[Stage, ...], Schedule | FoldPlan, Resources | None]
+@dataclass(frozen=True, eq=False)
+class _Shape:
+    """Unrolled or folded: programs after each pass, when what happens, and what was measured."""
+
+    fixed: FixedPoint
+    stages: tuple[Stage, ...]
+    schedule: Schedule | FoldPlan
+    measured: Resources | None = None
 
 
 def _shape(
-    model: Model,
-    fixed: FixedPoint,
-    lowered: Lowered,
-    board: Board,
-    options: Options,
-    measure: Callable[[Layout], Resources | None],
-) -> Shape:
-    """Unrolled or folded: the programs after each pass, when what happens, and what was measured.
+    model: Model, board: Board, options: Options, measure: Callable[[Layout], Resources | None]
+) -> _Shape:
+    """Products are cut where the core is unrolled; a fold has one multiplier for all of them.
 
     No pass has a part in a fold: it is built from the literal program, and compared with it.
     """
-    rows = _evaluation_codes(model, fixed)
-    plan = _fold_first(model, fixed, lowered, board, options)
+    whole = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
+    lowered = _lowered(model, whole)
+    plan = _fold_first(model, whole, lowered, board, options)
     if plan is not None:
-        return _folded(plan, Reference(lowered.program, rows), None)
-    passes = Passes(lowered.program, rows=rows)
+        return _folded(model, whole, lowered, plan)
+    fixed = choose_output_bits(
+        model, whole, tolerance=options.tolerance, output_bits=options.output_bits
+    )
+    passes = Passes(_lowered(model, fixed).program, rows=_evaluation_codes(model, fixed))
     layout = _unrolled(passes, board, options)
     measured = measure(layout)
     leaves_room = within(layout.cost if measured is None else measured, board.room)
-    if options.fold == "auto" and foldable(model) and not leaves_room:
-        return _folded(_fastest(lowered, board, options), passes.reference, measured)
-    return layout.stages, layout.schedule, measured
+    if _may_fold(model, options) and not leaves_room:
+        return _folded(model, whole, lowered, _fastest(lowered, board, options), measured)
+    return _Shape(fixed, layout.stages, layout.schedule, measured)
+
+
+def _lowered(model: Model, fixed: FixedPoint) -> Lowered:
+    lowered = lower_model(model, fixed)
+    verify(lowered.program)
+    return lowered
+
+
+def _may_fold(model: Model, options: Options) -> bool:
+    return options.fold == "auto" and options.output_bits is None and foldable(model)
 
 
 def _measuring(
@@ -301,9 +314,15 @@ def _measuring(
     return measured
 
 
-def _folded(plan: FoldPlan, reference: Reference, measured: Resources | None) -> Shape:
-    check_fold(plan, reference)
-    return (Stage(LITERAL, reference.program),), plan, measured
+def _folded(
+    model: Model,
+    fixed: FixedPoint,
+    lowered: Lowered,
+    plan: FoldPlan,
+    measured: Resources | None = None,
+) -> _Shape:
+    check_fold(plan, Reference(lowered.program, _evaluation_codes(model, fixed)))
+    return _Shape(fixed, (Stage(LITERAL, lowered.program),), plan, measured)
 
 
 def _evaluation_codes(model: Model, fixed: FixedPoint) -> NDArray[np.int64] | None:
@@ -342,9 +361,14 @@ def _fold_first(
     if options.fold == "none":
         return None
     if options.fold == "auto":
-        if foldable(model) and surely_too_large(model, fixed, board.room):
+        if _may_fold(model, options) and surely_too_large(model, fixed, board.room):
             return _fastest(lowered, board, options)
         return None
+    if options.output_bits is not None:
+        raise OptionError(
+            f"output bits must be left out for a folded core, not {options.output_bits}; "
+            "it has one multiplier, whose products are not cut"
+        )
     if model.families is not None:
         raise OptionError(
             f"fold must be none or auto for a model of families, not {options.fold}; "

@@ -2,6 +2,10 @@
 
 module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_valid);
   wire \$1 ;
+  wire [15:0] \$2 ;
+  wire [15:0] \$3 ;
+  wire [15:0] \$4 ;
+  wire [17:0] \$5 ;
   wire advance;
   input clk;
   wire clk;
@@ -15,8 +19,17 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   wire layer1_node1_25_c1;
   wire layer1_node2_33_c1;
   wire layer1_node3_40_c1;
-  output [18:0] out_data;
-  wire [18:0] out_data;
+  (* keep = 32'd1 *)
+  wire [15:0] linear_y0_44_c1;
+  wire [15:0] linear_y0_44_c1_left;
+  wire [15:0] linear_y0_44_c1_xor;
+  reg [15:0] linear_y0_44_c2_q = 16'h0000;
+  wire [9:0] linear_y0_cut_45_c2;
+  wire [4:0] linear_y0_digit_41_c0;
+  wire [12:0] linear_y0_multiple_42_c0;
+  reg [12:0] linear_y0_multiple_42_c1_q = 13'h0000;
+  output [12:0] out_data;
+  wire [12:0] out_data;
   input out_ready;
   wire out_ready;
   output out_valid;
@@ -39,13 +52,23 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   wire [2:0] x1_level_4_c0;
   wire [2:0] x1_level_4_c1;
   wire [2:0] x2_level_5_c0;
-  wire [18:0] y0_47_c3_q;
+  wire [12:0] y0_48_c3_q;
   assign \$1  = ~ out_valid;
   assign in_ready = \$1  | out_ready;
   assign parity_count_part_10_c0 = 31'h43323221 >> { in_data[21], in_data[13], in_data[5], 2'h0 };
   assign parity_count_part_29_c0 = 16'he994 >> { in_data[21], in_data[13], in_data[5], 1'h0 };
+  assign linear_y0_multiple_42_c0 = 509'h1740168015c015001440138012c01200114010800fc00f000e400d800cc00c000b400a8009c009000840078006c006000540048003c003000240018000c00000 >> { in_data[12:8], 4'h0 };
+  assign \$2  = 128'ha8009000780060004800300018000000 >> { x1_1_c1_q[7:5], 4'h0 };
+  assign linear_y0_44_c1_xor = { 3'h0, linear_y0_multiple_42_c1_q } ^ \$2 ;
+  assign \$3  = { 3'h0, linear_y0_multiple_42_c1_q } ^ linear_y0_44_c1_xor;
+  assign \$4  = ~ \$3 ;
+  assign { \$5 [17], linear_y0_44_c1, \$5 [0] } = { linear_y0_multiple_42_c1_q, 1'h0 } - { \$4 , 1'h1 };
+  always @(posedge clk)
+    if (in_ready) linear_y0_44_c2_q <= linear_y0_44_c1;
   always @(posedge clk)
     if (in_ready) x1_1_c1_q <= in_data[15:8];
+  always @(posedge clk)
+    if (in_ready) linear_y0_multiple_42_c1_q <= linear_y0_multiple_42_c0;
   always @(posedge clk)
     if (rst) out_valid <= 1'h0;
     else if (in_ready) out_valid <= valid_2;
@@ -98,16 +121,19 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   \scm_core.output  \output  (
     .advance(in_ready),
     .clk(clk),
-    .in_data(in_data),
     .layer1_node0_18_c1(layer1_node0_18_c1),
     .layer1_node1_25_c1(layer1_node1_25_c1),
     .layer1_node2_33_c1(layer1_node2_33_c1),
     .layer1_node3_40_c1(layer1_node3_40_c1),
+    .linear_y0_cut_45_c2(linear_y0_44_c2_q[15:6]),
     .rst(rst),
-    .x1_level_4_c1(x1_1_c1_q[7:5]),
-    .y0_47_c3_q(out_data)
+    .y0_48_c3_q(out_data)
   );
+  assign \$5 [16:1] = linear_y0_44_c1;
   assign advance = in_ready;
+  assign linear_y0_44_c1_left = { 3'h0, linear_y0_multiple_42_c1_q };
+  assign linear_y0_cut_45_c2 = linear_y0_44_c2_q[15:6];
+  assign linear_y0_digit_41_c0 = in_data[12:8];
   assign parity_bit_6_c0 = in_data[5];
   assign parity_bit_7_c0 = in_data[13];
   assign parity_bit_8_c0 = in_data[21];
@@ -119,7 +145,7 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign x1_level_4_c0 = in_data[15:13];
   assign x1_level_4_c1 = x1_1_c1_q[7:5];
   assign x2_level_5_c0 = in_data[23:21];
-  assign y0_47_c3_q = out_data;
+  assign y0_48_c3_q = out_data;
 endmodule
 
 module \scm_core.layer1_node0 (x1_level_4_c0, x2_level_5_c0, clk, rst, advance, parity_half_11_c0, layer1_node0_18_c1, x0_level_3_c0);
@@ -340,17 +366,11 @@ module \scm_core.layer1_node3 (x1_level_4_c0, x2_level_5_c0, clk, rst, advance, 
   assign sum_39_c1[3] = layer1_node3_40_c1;
 endmodule
 
-module \scm_core.output (clk, rst, advance, layer1_node0_18_c1, layer1_node1_25_c1, layer1_node3_40_c1, x1_level_4_c1, layer1_node2_33_c1, y0_47_c3_q, in_data);
-  wire [15:0] \$1 ;
-  wire [15:0] \$2 ;
-  wire [15:0] \$3 ;
-  wire [17:0] \$4 ;
+module \scm_core.output (rst, advance, layer1_node0_18_c1, layer1_node1_25_c1, layer1_node3_40_c1, linear_y0_cut_45_c2, layer1_node2_33_c1, y0_48_c3_q, clk);
   input advance;
   wire advance;
   input clk;
   wire clk;
-  input [23:0] in_data;
-  wire [23:0] in_data;
   input layer1_node0_18_c1;
   wire layer1_node0_18_c1;
   input layer1_node1_25_c1;
@@ -359,43 +379,22 @@ module \scm_core.output (clk, rst, advance, layer1_node0_18_c1, layer1_node1_25_
   wire layer1_node2_33_c1;
   input layer1_node3_40_c1;
   wire layer1_node3_40_c1;
+  input [9:0] linear_y0_cut_45_c2;
+  wire [9:0] linear_y0_cut_45_c2;
   input rst;
   wire rst;
-  input [2:0] x1_level_4_c1;
-  wire [2:0] x1_level_4_c1;
   (* keep = 32'd1 *)
-  wire [15:0] y0_45_c1;
-  wire [15:0] y0_45_c1_left;
-  wire [15:0] y0_45_c1_xor;
-  reg [15:0] y0_45_c2_q = 16'h0000;
-  (* keep = 32'd1 *)
-  wire [18:0] y0_47_c2;
-  output [18:0] y0_47_c3_q;
-  reg [18:0] y0_47_c3_q = 19'h00000;
-  wire [3:0] y0_bits_42_c1;
-  wire [4:0] y0_digit_41_c0;
-  wire [12:0] y0_multiple_43_c0;
-  reg [12:0] y0_multiple_43_c1_q = 13'h0000;
-  wire [17:0] y0_part_46_c1;
-  reg [17:0] y0_part_46_c2_q = 18'h00000;
-  assign y0_multiple_43_c0 = 509'h1740168015c015001440138012c01200114010800fc00f000e400d800cc00c000b400a8009c009000840078006c006000540048003c003000240018000c00000 >> { in_data[12:8], 4'h0 };
-  assign \$1  = 128'ha8009000780060004800300018000000 >> { x1_level_4_c1, 4'h0 };
-  assign y0_45_c1_xor = { 3'h0, y0_multiple_43_c1_q } ^ \$1 ;
-  assign \$2  = { 3'h0, y0_multiple_43_c1_q } ^ y0_45_c1_xor;
-  assign \$3  = ~ \$2 ;
-  assign { \$4 [17], y0_45_c1, \$4 [0] } = { y0_multiple_43_c1_q, 1'h0 } - { \$3 , 1'h1 };
-  assign y0_part_46_c1 = 498'h3b0bf00039abf0003d3bf0003bdbf000048bf000032bf00006bbf000055bf000089bf000073bf0000acbf000096bf000121bf00010bbf000144bf00012ebf >> { layer1_node0_18_c1, layer1_node3_40_c1, layer1_node1_25_c1, layer1_node2_33_c1, 5'h00 };
-  assign y0_47_c2 = $signed(y0_part_46_c2_q) + $signed({ 1'h0, y0_45_c2_q });
+  wire [12:0] y0_48_c2;
+  output [12:0] y0_48_c3_q;
+  reg [12:0] y0_48_c3_q = 13'h0000;
+  wire [3:0] y0_bits_46_c1;
+  wire [11:0] y0_part_47_c1;
+  reg [11:0] y0_part_47_c2_q = 12'h000;
+  assign y0_part_47_c1 = 252'hec30e6b0f4f0ef7012300cb01af0157022701cf02b3025b0487042f051304bb >> { layer1_node0_18_c1, layer1_node3_40_c1, layer1_node1_25_c1, layer1_node2_33_c1, 4'h0 };
+  assign y0_48_c2 = $signed(y0_part_47_c2_q) + $signed({ 1'h0, linear_y0_cut_45_c2 });
   always @(posedge clk)
-    if (advance) y0_47_c3_q <= y0_47_c2;
+    if (advance) y0_part_47_c2_q <= y0_part_47_c1;
   always @(posedge clk)
-    if (advance) y0_45_c2_q <= y0_45_c1;
-  always @(posedge clk)
-    if (advance) y0_part_46_c2_q <= y0_part_46_c1;
-  always @(posedge clk)
-    if (advance) y0_multiple_43_c1_q <= y0_multiple_43_c0;
-  assign \$4 [16:1] = y0_45_c1;
-  assign y0_45_c1_left = { 3'h0, y0_multiple_43_c1_q };
-  assign y0_bits_42_c1 = { layer1_node0_18_c1, layer1_node3_40_c1, layer1_node1_25_c1, layer1_node2_33_c1 };
-  assign y0_digit_41_c0 = in_data[12:8];
+    if (advance) y0_48_c3_q <= y0_48_c2;
+  assign y0_bits_46_c1 = { layer1_node0_18_c1, layer1_node3_40_c1, layer1_node1_25_c1, layer1_node2_33_c1 };
 endmodule

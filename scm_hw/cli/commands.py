@@ -122,6 +122,13 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frac-bits", type=int, metavar="N", help="fraction bits of coefficients, as told"
     )
+    parser.add_argument(
+        "--output-bits",
+        type=int,
+        metavar="N",
+        help="fraction bits of the outputs of an unrolled core, to which products are rounded "
+        "(default: as few as the tolerance allows, those of the coefficients at least)",
+    )
     add_units(parser)
     parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
@@ -213,6 +220,7 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(
         tolerance=args.tolerance,
         frac_bits=args.frac_bits,
+        output_bits=args.output_bits,
         clock_mhz=args.clock,
         pipeline=args.pipeline,
         latency=args.latency,

@@ -33,6 +33,7 @@ def describe(design: Design, name: str = "") -> Description:
         tolerance=design.options.tolerance if design.options.frac_bits is None else None,
         output_units=design.options.output_units,
         columns=() if model.columns is None else model.columns.columns,
+        output_bits=fixed.grid_bits if fixed.grid_bits < fixed.product_bits else None,
     )
 
 

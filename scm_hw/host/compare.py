@@ -22,6 +22,7 @@ from scm_hw.load import (
     Model,
     choose_fixed_point,
     classes_of,
+    cut,
     evaluate,
     for_hardware,
     lower,
@@ -115,6 +116,11 @@ def _built(meaning: Description, model: Model) -> Model:
 
 def _fixed_point(meaning: Description, model: Model) -> FixedPoint:
     """The coefficients that the board was built with."""
+    fixed = _coefficients(meaning, model)
+    return fixed if meaning.output_bits is None else cut(model, fixed, meaning.output_bits)
+
+
+def _coefficients(meaning: Description, model: Model) -> FixedPoint:
     if meaning.tolerance is None:
         return choose_fixed_point(model, frac_bits=meaning.frac_bits)
     fixed = choose_fixed_point(model, tolerance=meaning.tolerance)

@@ -27,6 +27,7 @@ from scm_hw.ir import (
     Range,
     Ref,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -175,6 +176,8 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
             return (values[op.value] >= op.bound).astype(np.int64)
         case Field():
             return (values[op.value] >> op.offset) & ((1 << op.width) - 1)
+        case Shift():
+            return values[op.value] >> op.bits
         case Xor():
             return np.bitwise_xor.reduce([values[r] for r in op.operands])
         case Sum():

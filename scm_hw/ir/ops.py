@@ -56,6 +56,14 @@ class Field(_Named):
 
 
 @dataclass(frozen=True, slots=True)
+class Shift(_Named):
+    """`value` without its lowest `bits`: divided by `2**bits` and rounded down."""
+
+    value: Ref
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
 class Xor(_Named):
     """Bitwise exclusive or of non-negative values."""
 
@@ -128,6 +136,7 @@ Op = (
     | Constant
     | AtLeast
     | Field
+    | Shift
     | Xor
     | Sum
     | Product
@@ -147,7 +156,7 @@ def operands(op: Op) -> tuple[Ref, ...]:
             return op.operands
         case Table():
             return (op.index,)
-        case AtLeast() | Field():
+        case AtLeast() | Field() | Shift():
             return (op.value,)
         case Product() | Less():
             return (op.left, op.right)
@@ -164,7 +173,7 @@ def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
     match op:
         case Input() | Constant():
             return op
-        case AtLeast() | Field():
+        case AtLeast() | Field() | Shift():
             return replace(op, value=refs[0])
         case Table():
             return replace(op, index=refs[0])

@@ -18,6 +18,7 @@ from scm_hw.ir.ops import (
     Product,
     Ref,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -133,6 +134,8 @@ def _describe(op: Op) -> str:
             return "xor " + ", ".join(f"%{r}" for r in op.operands)
         case Sum():
             return "sum " + _terms(op)
+        case Shift():
+            return f"%{op.value} >> {op.bits}"
         case Product():
             return f"%{op.left} * %{op.right}"
         case Concat():

@@ -20,6 +20,7 @@ from scm_hw.ir.ops import (
     Product,
     Ref,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -73,6 +74,9 @@ def range_of(op: Op, known: list[Range]) -> Range:
             return Range(op.value, op.value)
         case Field():
             return _field_range(known[op.value], op)
+        case Shift():
+            value = known[op.value]
+            return Range(value.low >> op.bits, value.high >> op.bits)
         case Xor():
             bits = max(known[r].high.bit_length() for r in op.operands)
             return Range(0, (1 << bits) - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scm_hw.ir.ops import Argmax, Concat, Field, Input, Op, Select, Sum, Table, Xor, operands
+from scm_hw.ir.ops import Argmax, Concat, Field, Input, Op, Select, Shift, Sum, Table, Xor, operands
 from scm_hw.ir.program import Program
 from scm_hw.ir.ranges import Range, range_of
 
@@ -38,6 +38,8 @@ def _verify_shape(ref: int, op: Op) -> None:
             raise BrokenProgram(f"%{ref} must have operands: {op}")
         case Field() if op.offset < 0 or op.width < 1:
             raise BrokenProgram(f"%{ref} must take at least one bit: {op}")
+        case Shift() if op.bits < 1:
+            raise BrokenProgram(f"%{ref} must drop at least one bit: {op}")
         case Input() if op.low > op.high:
             raise BrokenProgram(f"%{ref} must have an ordered range: {op}")
 

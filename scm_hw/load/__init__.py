@@ -1,14 +1,14 @@
 """From a model file to a Program.
 
 `scm_model` reads and checks the file. `choose_fixed_point` puts its coefficients on a binary grid
-(after `for_hardware`, where a build has units of its own), `lower` writes the Program down, and
+(after `for_hardware`, where a build has units of its own) and `choose_output_bits` says how much of
+their products is kept, `lower` writes the Program down, and
 `evaluate` is the PC model that hardware is compared with.
 """
 
 from scm_hw.load.fixed_point import (
-    DEFAULT_TOLERANCE,
     FixedPoint,
-    choose_fixed_point,
+    cut,
     fixed_output,
     integers,
     mechanism_words,
@@ -18,6 +18,7 @@ from scm_hw.load.fixed_point import (
 )
 from scm_hw.load.lower import check_supported, lower, lower_model
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
+from scm_hw.load.precision import DEFAULT_TOLERANCE, choose_fixed_point, choose_output_bits
 from scm_hw.load.sensors import InputFormat, for_hardware, formats_of, parse_input_formats
 from scm_model import (
     Activity,
@@ -49,8 +50,10 @@ __all__ = [
     "Terms",
     "check_supported",
     "choose_fixed_point",
+    "choose_output_bits",
     "classes_of",
     "codes",
+    "cut",
     "evaluate",
     "fixed_output",
     "for_hardware",

@@ -2,30 +2,32 @@
 
 Readout, linear weights, intercept and mechanism become integers with `frac_bits` fraction bits.
 What multiplies them (codes, and products of codes) has a finite number of fraction bits too, so
-that all sums are exact on the grid of `grid_bits` fraction bits: `y_norm = n / 2**grid_bits`.
+that all sums are exact on the grid of `product_bits` fraction bits.
+
+Most of those bits say nothing: a code of 12 bits times a coefficient has 12 more than the
+coefficient, which was rounded before. So `cut` drops the lowest bits of products, in groups: the
+products of a group are added up exactly and rounded down once. What comes out is
+`y_norm = n / 2**grid_bits`.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.load.rounding import JointRounding, Rounded, bit_values, nearest
+from scm_hw.errors import UnsupportedModelError
+from scm_hw.load.rounding import Rounded, bit_values, nearest
 from scm_hw.load.table import cells_and_positions, corners, fraction_bits, table_of
 from scm_model import (
     Activity,
     ExternalModel,
     Model,
     PolynomialModel,
-    classes_of,
-    codes,
-    evaluate,
     family_output,
     input_codes,
 )
@@ -34,25 +36,26 @@ from scm_model.scaling import Floats
 
 Integers = NDArray[np.int64]
 
-DEFAULT_TOLERANCE = 1e-4
-MAX_FRAC_BITS = 28
-# Below this RMSE (targets span 1) the relative tolerance is taken of this instead.
-NEGLIGIBLE_RMSE = 1e-4
 # Sums are held in 64 bits by the interpreter.
 MAX_OUTPUT_BITS = 60
+PRODUCTS_PER_GROUP = 4
 
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Integer coefficients, in units of the grid unless said otherwise.
+    """Integer coefficients.
 
     `readout` is what an output gains when a hidden bit is set rather than clear; `constant` holds
-    the intercept, what the clear bits contribute, and the half step of the codes. `mechanism` is,
-    by kind: polynomial coefficients (terms, m); for a table, one integer table for each subset of
-    its inputs (multilinear coefficients), (2**t, cells..., m), in units of 2**-frac_bits.
+    the intercept, what the clear bits contribute, the half step of the codes, and what rounding
+    down loses on average. Both are in units of 2**-sum_bits. `linear` is in units of
+    2**-product_bits. `mechanism` is, by kind: polynomial coefficients (terms, m), likewise; for a
+    table, one integer table for each subset of its inputs (multilinear coefficients),
+    (2**t, cells..., m), in units of 2**-frac_bits.
     """
 
     frac_bits: int
+    product_bits: int
+    sum_bits: int
     grid_bits: int
     readout: Integers
     linear: Integers
@@ -63,88 +66,30 @@ class FixedPoint:
     @property
     def extra_bits(self) -> int:
         """Fraction bits that products with codes add to those of the coefficients."""
-        return self.grid_bits - self.frac_bits
+        return self.product_bits - self.frac_bits
+
+    @property
+    def dropped_bits(self) -> int:
+        """Bits that groups of products lose."""
+        return self.product_bits - self.sum_bits
+
+    @property
+    def spare_bits(self) -> int:
+        """Bits that outputs lose at the end."""
+        return self.sum_bits - self.grid_bits
 
 
-def choose_fixed_point(
-    model: Model, *, tolerance: float = DEFAULT_TOLERANCE, frac_bits: int | None = None
-) -> FixedPoint:
-    """The coarsest grid whose error on the evaluation rows is within `tolerance` of the PC model.
+def linear_groups(weights: Integers) -> list[tuple[int, ...]]:
+    """The features whose products are cut together, given the coefficients of one output.
 
-    Regression compares RMSE, relative; a classifier may name another class on that share of rows.
-    Without evaluation rows the bound is on the worst case: half a unit for every coefficient.
+    So few that a chain of DSP blocks adds them in a cycle, and of one sign, so that it can.
     """
-    if frac_bits is not None:
-        if not 1 <= frac_bits <= MAX_FRAC_BITS:
-            raise OptionError(f"frac bits must be in [1, {MAX_FRAC_BITS}], not {frac_bits}")
-        return quantise(model, frac_bits)
-    if not 0 < tolerance < 1:
-        raise OptionError(f"tolerance must be above 0 and below 1, not {tolerance!r}")
-    if model.evaluation is None:
-        return quantise(model, _worst_case_bits(model, tolerance))
-    return _smallest_within(model, tolerance)
-
-
-def _worst_case_bits(model: Model, tolerance: float) -> int:
-    needed = math.ceil(math.log2(_terms(model) / (2 * tolerance)))
-    return min(max(needed, 1), _exact_bits(model), MAX_FRAC_BITS)
-
-
-def _exact_bits(model: Model) -> int:
-    """The fraction bits with which no coefficient of nodes and inputs is rounded."""
-    on, off = bit_values(model)
-    coefficients = [(on - off)[:, None] * model.readout, model.linear]
-    for frac_bits in range(1, MAX_FRAC_BITS):
-        scaled = [part * 2.0**frac_bits for part in coefficients]
-        if all(np.array_equal(part, np.rint(part)) for part in scaled):
-            return frac_bits
-    return MAX_FRAC_BITS
-
-
-def _terms(model: Model) -> int:
-    """How many rounded coefficients an output is made of."""
-    terms = (
-        sum(layer.nodes for layer in model.hidden.layers) + int(model.linear.any(axis=1).sum()) + 1
-    )
-    if model.families is not None:
-        # Of each family one node fires.
-        terms += len(model.families.supports)
-    if isinstance(model.mechanism, PolynomialModel):
-        terms += len(model.mechanism.exponents)
-    elif model.mechanism.kind != "none":
-        terms += 2
-    return terms
-
-
-def _smallest_within(model: Model, tolerance: float) -> FixedPoint:
-    assert model.evaluation is not None
-    rows = model.evaluation
-    _check_width(model, 1)
-    activity, code = evaluate(model, rows.inputs, rows.mechanism), codes(model, rows.inputs)
-    # Families were rounded as they joined, each for what those before it had left.
-    jointly = JointRounding(model, activity) if model.families is None else None
-    for frac_bits in range(1, MAX_FRAC_BITS + 1):
-        tried = [nearest(model, frac_bits)]
-        if jointly is not None:
-            tried.append(jointly.rounded(frac_bits))
-        for rounded in tried:
-            fixed = quantise(model, frac_bits, rounded)
-            exact = fixed_output(model, fixed, activity, code)
-            if _within(model, activity.output, exact / 2.0**fixed.grid_bits, tolerance):
-                return fixed
-    raise OptionError(
-        f"tolerance must be reachable with {MAX_FRAC_BITS} fraction bits, not {tolerance:g}; "
-        "raise --tolerance or give --frac-bits"
-    )
-
-
-def _within(model: Model, pc: Floats, hardware: Floats, tolerance: float) -> bool:
-    assert model.evaluation is not None
-    if model.is_classifier:
-        return bool((classes_of(pc) != classes_of(hardware)).mean() <= tolerance)
-    target = (model.evaluation.targets - model.target_min) / (model.target_max - model.target_min)
-    rmse_pc, rmse_hw = rmse(pc, target), rmse(hardware, target)
-    return abs(rmse_hw - rmse_pc) <= tolerance * max(rmse_pc, NEGLIGIBLE_RMSE)
+    signs = [np.flatnonzero(weights > 0).tolist(), np.flatnonzero(weights < 0).tolist()]
+    return [
+        tuple(features[start : start + PRODUCTS_PER_GROUP])
+        for features in signs
+        for start in range(0, len(features), PRODUCTS_PER_GROUP)
+    ]
 
 
 def rmse(output: Floats, target: Floats) -> float:
@@ -169,7 +114,7 @@ def quantise(model: Model, frac_bits: int, rounded: Rounded | None = None) -> Fi
 
     They are rounded to the nearest unless `rounded` has them.
     """
-    _check_width(model, frac_bits)
+    check_width(model, frac_bits)
     rounded = rounded or nearest(model, frac_bits)
     extra = _extra_bits(model)
     scale, unit = 2.0**frac_bits, 1 << extra
@@ -177,7 +122,9 @@ def quantise(model: Model, frac_bits: int, rounded: Rounded | None = None) -> Fi
     half_steps = (rounded.linear * (0.5 / 2.0**bits)).sum(axis=0) / scale
     return FixedPoint(
         frac_bits,
-        frac_bits + extra,
+        product_bits=frac_bits + extra,
+        sum_bits=frac_bits + extra,
+        grid_bits=frac_bits + extra,
         readout=rounded.readout * unit,
         linear=rounded.linear * (1 << np.maximum(extra - bits, 0)),
         constant=np.rint((rounded.constant + half_steps) * scale * unit).astype(np.int64),
@@ -250,29 +197,67 @@ def integers(
     return np.concatenate(columns, axis=1)
 
 
+def cut(model: Model, fixed: FixedPoint, grid_bits: int) -> FixedPoint:
+    """The same coefficients, and outputs of fewer fraction bits.
+
+    Sums keep those of the coefficients; outputs of fewer yet are rounded down at the end.
+    """
+    sum_bits = max(grid_bits, fixed.frac_bits)
+    dropped, spare = fixed.sum_bits - sum_bits, sum_bits - grid_bits
+    signs = [
+        sum(1 if column[group[0]] > 0 else -1 for group in linear_groups(column))
+        for column in fixed.linear.T
+    ]
+    groups = np.array(signs) + _has_products(model)
+    # Half of what each rounding down can lose.
+    constant = fixed.constant + (groups * (2.0**dropped - 1) + (2.0**spare - 1) * 2.0**dropped) / 2
+    return replace(
+        fixed,
+        sum_bits=sum_bits,
+        grid_bits=grid_bits,
+        readout=fixed.readout >> dropped,
+        constant=np.rint(constant / 2.0**dropped).astype(np.int64),
+    )
+
+
+def _has_products(model: Model) -> bool:
+    """Whether the mechanism multiplies codes."""
+    return model.mechanism.kind in ("polynomial", "table")
+
+
 def fixed_output(model: Model, fixed: FixedPoint, activity: Activity, code: Integers) -> Integers:
     """The outputs on the grid, from hidden bits and codes: what the Program must equal."""
     bits, held = (activity.hidden > 0).astype(np.int64), held_codes(model, code)
-    total: Integers = bits @ fixed.readout[: bits.shape[1]] + held @ fixed.linear + fixed.constant
+    total: Integers = bits @ fixed.readout[: bits.shape[1]] + fixed.constant
     total += family_output(activity.firing, fixed.readout)
-    return total + _mechanism_output(model, fixed, activity, held)
-
-
-def _mechanism_output(
-    model: Model, fixed: FixedPoint, activity: Activity, held: Integers
-) -> Integers:
-    mechanism = model.mechanism
-    if mechanism.kind == "external":
+    if model.mechanism.kind == "external":
         words = mechanism_words(model, fixed, activity.mechanism)
-        return words << fixed.extra_bits
+        total += words << (fixed.sum_bits - fixed.frac_bits)
+    if _has_products(model):
+        total += _mechanism_output(model, fixed, held) >> fixed.dropped_bits
+    return (total + _linear_output(fixed, held)) >> fixed.spare_bits
+
+
+def _linear_output(fixed: FixedPoint, held: Integers) -> Integers:
+    if not fixed.dropped_bits:
+        exact: Integers = held @ fixed.linear
+        return exact
+    total = np.zeros((len(held), fixed.linear.shape[1]), np.int64)
+    for output, column in enumerate(fixed.linear.T):
+        for group in map(list, linear_groups(column)):
+            products = held[:, group] @ np.abs(column[group]) >> fixed.dropped_bits
+            total[:, output] += np.sign(column[group[0]]) * products
+    return total
+
+
+def _mechanism_output(model: Model, fixed: FixedPoint, held: Integers) -> Integers:
+    mechanism = model.mechanism
     if isinstance(mechanism, PolynomialModel):
         assert fixed.mechanism is not None
         odd = 2 * held + 1
         terms = (odd[:, None, :] ** mechanism.exponents.astype(np.int64)[None]).prod(axis=2)
         return terms @ fixed.mechanism
-    if mechanism.kind == "table":
-        return _table_output(model, fixed, held)
-    return np.zeros((len(held), model.outputs), np.int64)
+    return _table_output(model, fixed, held)
 
 
 def _table_output(model: Model, fixed: FixedPoint, held: Integers) -> Integers:
@@ -286,7 +271,22 @@ def _table_output(model: Model, fixed: FixedPoint, held: Integers) -> Integers:
     return total << (fixed.extra_bits - sum(inside))
 
 
-def _check_width(model: Model, frac_bits: int) -> None:
+def rounded_terms(model: Model) -> int:
+    """How many rounded coefficients an output is made of."""
+    terms = (
+        sum(layer.nodes for layer in model.hidden.layers) + int(model.linear.any(axis=1).sum()) + 1
+    )
+    if model.families is not None:
+        # Of each family one node fires.
+        terms += len(model.families.supports)
+    if isinstance(model.mechanism, PolynomialModel):
+        terms += len(model.mechanism.exponents)
+    elif model.mechanism.kind != "none":
+        terms += 2
+    return terms
+
+
+def check_width(model: Model, frac_bits: int) -> None:
     """Refuse coefficients whose sums 64-bit integers couldn't hold, before any becomes one."""
     grid_bits = frac_bits + _extra_bits(model)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -316,4 +316,4 @@ def _reach(model: Model, frac_bits: int) -> Floats:
     if isinstance(mechanism, ExternalModel):
         reach = reach + np.abs(mechanism.range).max(axis=0)
     # Each may have been rounded up by a unit.
-    return reach + _terms(model) * 2.0**-frac_bits
+    return reach + rounded_terms(model) * 2.0**-frac_bits

@@ -27,11 +27,12 @@ from scm_hw.ir import (
     Part,
     Program,
     Ref,
+    Shift,
     Sum,
     Table,
     node_part,
 )
-from scm_hw.load.fixed_point import FixedPoint
+from scm_hw.load.fixed_point import FixedPoint, linear_groups
 from scm_hw.load.lower_columns import inputs_and_codes
 from scm_hw.load.lower_inputs import first_layer_inputs, held_code
 from scm_hw.load.lower_mechanism import mechanism_terms
@@ -92,14 +93,17 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
         families = _families(build, model, fixed, layers)
     with build.within(LINEAR):
         linear = _linear(build, model, fixed, codes)
-    external = Terms(words, np.eye(len(words), model.outputs, dtype=np.int64) << fixed.extra_bits)
+    unit = np.int64(1) << (fixed.sum_bits - fixed.frac_bits)
+    external = Terms(words, np.eye(len(words), model.outputs, dtype=np.int64) * unit)
     with build.within(MECHANISM):
         mechanism = mechanism_terms(build, model, fixed, codes)
+        if fixed.dropped_bits:
+            mechanism = _cut_mechanism(build, model, fixed, mechanism)
     constants = tuple(fixed.constant.tolist())
     kinds = (readout, families, linear, external, mechanism)
     with build.within(READOUT):
         scores = tuple(
-            _score(build, f"output.{target}", constants[j], kinds, j)
+            _score(build, f"output.{target}", constants[j], kinds, j, fixed.spare_bits)
             for j, target in enumerate(model.targets)
         )
     with build.within(ARGMAX):
@@ -223,15 +227,52 @@ def _class(build: Builder, model: Model, scores: tuple[Ref, ...]) -> Ref:
 
 
 def _linear(build: Builder, model: Model, fixed: FixedPoint, codes: list[Ref]) -> Terms:
-    """The codes of the features that any output weighs."""
+    """The codes of the features that any output weighs, or their products where these are cut."""
     used = np.flatnonzero(fixed.linear.any(axis=1)).tolist()
-    refs = tuple(held_code(build, model, i, codes[i]) for i in used)
-    return Terms(refs, fixed.linear[used])
+    held = {i: held_code(build, model, i, codes[i]) for i in used}
+    if not fixed.dropped_bits:
+        return Terms(tuple(held.values()), fixed.linear[used])
+    refs, weights = [], []
+    for output, column in enumerate(fixed.linear.T):
+        for group in linear_groups(column):
+            parts = tuple(held[i] for i in group)
+            factors = tuple(abs(int(column[i])) for i in group)
+            refs.append(_cut(build, fixed, parts, factors, f"linear.{model.targets[output]}"))
+            weights.append(
+                np.sign(column[group[0]]) * np.eye(model.outputs, dtype=np.int64)[output]
+            )
+    return Terms(tuple(refs), np.array(weights).reshape(-1, model.outputs))
 
 
-def _score(build: Builder, name: str, constant: int, kinds: tuple[Terms, ...], number: int) -> Ref:
+def _cut_mechanism(build: Builder, model: Model, fixed: FixedPoint, whole: Terms) -> Terms:
+    """For each output the sum of its products, cut."""
+    refs, outputs = [], []
+    for number, target in enumerate(model.targets):
+        if terms := whole.of_output(number):
+            parts, factors = zip(*terms, strict=True)
+            refs.append(_cut(build, fixed, parts, factors, f"mechanism.{target}"))
+            outputs.append(number)
+    return Terms(tuple(refs), np.eye(model.outputs, dtype=np.int64)[outputs])
+
+
+def _cut(
+    build: Builder, fixed: FixedPoint, refs: tuple[Ref, ...], weights: tuple[int, ...], name: str
+) -> Ref:
+    total = build.add(Sum(refs, weights, name=name))
+    return build.add(Shift(total, fixed.dropped_bits, name=f"{name}.cut"))
+
+
+def _score(
+    build: Builder,
+    name: str,
+    constant: int,
+    kinds: tuple[Terms, ...],
+    number: int,
+    spare_bits: int,
+) -> Ref:
     terms = [term for kind in kinds for term in kind.of_output(number)]
     if not terms:
-        return build.add(Constant(constant, name=name))
+        return build.add(Constant(constant >> spare_bits, name=name))
     refs, weights = zip(*terms, strict=True)
-    return build.add(Sum(refs, weights, constant, name=name))
+    total = build.add(Sum(refs, weights, constant, name=name))
+    return build.add(Shift(total, spare_bits, name=name)) if spare_bits else total

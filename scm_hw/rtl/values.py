@@ -18,6 +18,7 @@ from scm_hw.ir import (
     Program,
     Range,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -122,6 +123,8 @@ def _expression(op: Op, args: list[Value]) -> Value:
             return _choose(args[0], _entries(op, len(args[0])), shape)
         case Field():
             return _resized(args[0], op.offset + op.width)[op.offset :]
+        case Shift():
+            return args[0].shift_right(op.bits)
         case Concat():
             fields = zip(args, op.widths, strict=True)
             return Cat(*(_resized(arg, width) for arg, width in fields))

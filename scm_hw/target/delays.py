@@ -15,6 +15,7 @@ from scm_hw.ir import (
     Range,
     Ref,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -38,7 +39,7 @@ def free_ops(program: Program, tech: Technology) -> set[Ref]:
     return {
         ref
         for ref, op in program
-        if isinstance(op, Field | Concat | Constant) or ref in absorbed or _is_shift(op)
+        if isinstance(op, Field | Shift | Concat | Constant) or ref in absorbed or _is_shift(op)
     }
 
 
@@ -75,7 +76,7 @@ def delay(op: Op, known: list[Range], result: Range, tech: Technology) -> float:
     For a clocked operation it is the time from the clock edge.
     """
     match op:
-        case Input() | Constant() | Field() | Concat():
+        case Input() | Constant() | Field() | Shift() | Concat():
             return 0.0
         case Sum():
             return 0.0 if _is_shift(op) else addition(result.width, tech)

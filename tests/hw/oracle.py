@@ -28,6 +28,7 @@ from scm_hw.ir import (
     Product,
     Program,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -48,6 +49,8 @@ def op_value(op: Op, values: Sequence[int], row: Sequence[int]) -> int:
             return int(values[op.value] >= op.bound)
         case Field():
             return values[op.value] // 2**op.offset % 2**op.width
+        case Shift():
+            return values[op.value] // 2**op.bits
         case Xor():
             total = 0
             for ref in op.operands:

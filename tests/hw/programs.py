@@ -24,6 +24,7 @@ from scm_hw.ir import (
     Range,
     Ref,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -187,7 +188,7 @@ def _random_threshold(random: Random, ref: Ref, known: list[Range]) -> Op:
 def _random_unsigned(
     random: Random, whole: list[Ref], bits: list[Ref], short: list[Ref], known: list[Range]
 ) -> Op:
-    kind = random.choice(["field", "xor", "concat", "table", "select"])
+    kind = random.choice(["field", "xor", "concat", "table", "select", "shift"])
     if kind == "table" and short:
         index = random.choice(short)
         spare = random.choice([0, 0, 3])
@@ -200,5 +201,7 @@ def _random_unsigned(
     if kind == "concat":
         chosen = tuple(random.choice(whole) for _ in range(random.randint(1, 3)))
         return Concat(chosen, tuple(known[r].width + random.choice([0, 1]) for r in chosen))
+    if kind == "shift":
+        return Shift(random.randrange(len(known)), random.randint(1, 6))
     value = random.choice(whole)
     return Field(value, random.randint(0, known[value].width), random.randint(1, 4))

@@ -233,8 +233,10 @@ def test_an_encoder_is_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_folded_equals_unrolled() -> None:
     model = random_model(5, layers=(6, 4), outputs=2)
     board = boards.get("arty-a7")
-    unrolled = compile_model(model, board, Options(fold="none"))
     small = compile_model(model, board, Options(fold="2x8"))
+    # A fold has whole products.
+    whole = Options(fold="none", output_bits=small.fixed.grid_bits)
+    unrolled = compile_model(model, board, whole)
     assert small.fold is not None and unrolled.fold is None
     rows = rows_for(small.meaning, 300)
     np.testing.assert_array_equal(interpret(unrolled.program, rows), interpret(small.meaning, rows))

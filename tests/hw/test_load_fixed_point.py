@@ -18,16 +18,20 @@ from scm_hw.load import (
     FixedPoint,
     Model,
     choose_fixed_point,
+    choose_output_bits,
     classes_of,
     codes,
+    cut,
     evaluate,
     fixed_output,
+    integers,
     lower,
     mechanism_words,
     model_from_arrays,
     quantise,
     rmse,
 )
+from scm_hw.load.fixed_point import linear_groups
 from tests.hw import oracle
 from tests.support import model_arrays, random_model
 
@@ -242,3 +246,81 @@ def test_the_widest_that_fits_is_exact() -> None:
     for row, (word,) in zip(rows, interpret(lower(model, fixed), rows), strict=True):
         (exact,) = oracle.y_norm(arrays, [int(c) for c in row])
         assert abs(Fraction(int(word), 2**54) - exact) <= error_bound(arrays, fixed)
+
+
+# Products cut to the bits of the outputs
+
+
+def cut_outputs(model: Model, fixed: FixedPoint) -> tuple[np.ndarray, np.ndarray]:
+    """By the program, and by the arrays."""
+    rows = model.evaluation
+    assert rows is not None
+    inputs = integers(model, fixed, rows.inputs, rows.mechanism)
+    activity = evaluate(model, rows.inputs, rows.mechanism)
+    code = inputs[:, : len(model.features)]
+    return interpret(lower(model, fixed), inputs), fixed_output(model, fixed, activity, code)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_cut_products_are_rounded_down_in_groups(mechanism: str) -> None:
+    for seed in range(3):
+        features = 3 if mechanism == "polynomial" else 9
+        model = random_model(seed, features=features, layers=(4,), mechanism=mechanism, outputs=2)
+        whole = quantise(model, 6)
+        exact = cut_outputs(model, whole)[0] / 2.0**whole.grid_bits
+        for bits in (2, 6, 8, whole.product_bits):
+            fixed = cut(model, whole, bits)
+            found, expected = cut_outputs(model, fixed)
+            np.testing.assert_array_equal(found, expected)
+            # Each group may be half a unit of the sums off, and the output half one of its own.
+            groups = max(len(linear_groups(column)) for column in whole.linear.T) + 2
+            room = groups * 2.0**-fixed.sum_bits + 2.0**-bits
+            assert abs(found / 2.0**bits - exact).max() < room
+        np.testing.assert_array_equal(found, cut_outputs(model, whole)[0])
+
+
+def test_groups_have_one_sign_and_four_products_at_most() -> None:
+    weights = np.array([3, -1, 0, 5, 2, 7, 1, -4])
+    assert linear_groups(weights) == [(0, 3, 4, 5), (6,), (1, 7)]
+    assert linear_groups(np.zeros(4, np.int64)) == []
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_products_are_cut_within_the_tolerance(task: str) -> None:
+    for seed in range(3):
+        model = random_model(seed, features=6, layers=(9,), task=task, outputs=3, rows=200)
+        for tolerance in (1e-1, 1e-4):
+            whole = choose_fixed_point(model, tolerance=tolerance)
+            fixed = choose_output_bits(model, whole, tolerance=tolerance)
+            assert whole.frac_bits <= fixed.grid_bits <= whole.product_bits
+            loss = relative_loss if task == "regression" else _changed
+            assert loss(model, fixed) <= tolerance
+            for bits in range(whole.frac_bits, fixed.grid_bits):
+                assert loss(model, cut(model, whole, bits)) > tolerance
+
+
+def _changed(model: Model, fixed: FixedPoint) -> float:
+    rows = model.evaluation
+    assert rows is not None
+    activity = evaluate(model, rows.inputs, rows.mechanism)
+    found = fixed_output(model, fixed, activity, codes(model, rows.inputs))
+    return float((classes_of(activity.output) != classes_of(found)).mean())
+
+
+def test_without_rows_products_are_cut_for_the_worst_case() -> None:
+    model = replace(random_model(4, features=6, layers=(9,)), evaluation=None)
+    whole = choose_fixed_point(model, tolerance=0.01)
+    fixed = choose_output_bits(model, whole, tolerance=0.01)
+    assert whole.frac_bits <= fixed.grid_bits < whole.product_bits
+    # Bits that were asked for may leave no room.
+    coarse = quantise(model, 2)
+    assert choose_output_bits(model, coarse, tolerance=0.01) is coarse
+
+
+@pytest.mark.parametrize("bits", [0, 40])
+def test_output_bits_out_of_range(bits: int) -> None:
+    model = random_model()
+    whole = quantise(model, 6)
+    message = f"output bits must be in [1, {whole.product_bits}] for this model, not {bits}"
+    with pytest.raises(OptionError, match=re.escape(message)):
+        choose_output_bits(model, whole, output_bits=bits)

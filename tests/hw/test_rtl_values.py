@@ -21,6 +21,7 @@ from scm_hw.ir import (
     Program,
     Range,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -105,6 +106,7 @@ def test_fields_concatenations_and_parities() -> None:
     simulate(
         [
             *fields,
+            *(Shift(ref, bits) for ref in REFS for bits in (1, 2, 7)),
             *(Concat((a, b, 2), (3, 5, 1)) for a, b in product((0, 2, 3), repeat=2)),
             Concat((2,), (1,)),
             *(Xor(refs) for refs in ((0,), (0, 2), (3, 2, 0), (0, 0), (2, 3, 3, 2, 0))),

@@ -26,6 +26,7 @@ from scm_hw.ir import (
     Range,
     Ref,
     Select,
+    Shift,
     Sum,
     Table,
     Xor,
@@ -125,6 +126,8 @@ class _Writer:
                 return f"({names[0]} != 0) ? {names[1]} : {names[2]}"
             case Table():
                 return f"({type_}){self._table(op)}[{self._name(op.index)}]"
+            case Shift():
+                return f"({type_})({self._shifted(op)})"
             case Sum():
                 return self._sum(op, type_)
             case Product():
@@ -150,6 +153,16 @@ class _Writer:
             sign = "-" if weight < 0 else "+"
             text = f"{text} {sign} {term}" if text else (term if weight > 0 else f"-{term}")
         return text if wide == type_ else f"({type_})({text})"
+
+    def _shifted(self, op: Shift) -> str:
+        """Rounded down: what a right shift of a negative value gives is the compiler's choice."""
+        name, low = self._name(op.value), self.known[op.value].low
+        if low >= 0:
+            return f"{name} >> {op.bits}"
+        ones = (1 << op.bits) - 1
+        wide = _type(Range(low, ones - low), op)
+        below = f"-((({wide}){_literal(ones)} - {name}) >> {op.bits})"
+        return f"{name} >= 0 ? {name} >> {op.bits} : {below}"
 
     def _bits(self, op: Field | Xor | Concat) -> str:
         reads = [self.known[ref] for ref in operands(op)]

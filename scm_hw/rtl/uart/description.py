@@ -72,9 +72,10 @@ class Output:
 class Description:
     """The fields of `in_data` and `out_data`, in the order in which they are packed.
 
-    `frac_bits` of the coefficients were chosen for a `tolerance`, or told: then that is None. With
-    `output_units` outputs and words are in the units of their targets. `columns` say what the
-    features are besides plain numbers, where any is.
+    `frac_bits` of the coefficients were chosen for a `tolerance`, or told: then that is None. Sums
+    and products are rounded to `output_bits`, None where they are exact. With `output_units`
+    outputs and words are in the units of their targets. `columns` say what the features are besides
+    plain numbers, where any is.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Description:
     tolerance: float | None
     output_units: bool = False
     columns: tuple[Column, ...] = ()
+    output_bits: int | None = None
 
     @property
     def in_widths(self) -> list[int]:
@@ -106,6 +108,7 @@ class Description:
             "frac_bits": self.frac_bits,
             "tolerance": self.tolerance,
             "output_units": self.output_units,
+            "output_bits": self.output_bits,
         }
         if self.columns:
             record["columns"] = [column_meta(column) for column in self.columns]
@@ -118,6 +121,7 @@ class Description:
         try:
             record = json.loads(data)
             classes, tolerance = record["classes"], record["tolerance"]
+            bits = record.get("output_bits")
             found = cls(
                 name=_checked(str, record["name"]),
                 features=tuple(_row(Feature, row) for row in record["features"]),
@@ -128,6 +132,8 @@ class Description:
                 tolerance=None if tolerance is None else _checked(float, tolerance),
                 output_units=_checked(bool, record["output_units"]),
                 columns=_columns(record),
+                # Boards of earlier versions don't say, and are exact.
+                output_bits=None if bits is None else _checked(int, bits),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
