@@ -326,7 +326,8 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     vectors = select_vectors(design, rows)
     plan, names = design.schedule, design.names
     files = {f"{names.core}.v": design.verilog}
-    files |= testbench_files(vectors, plan.latency, plan.initiation_interval, names)
+    how = (plan.latency, plan.initiation_interval, names, design.options.handshake)
+    files |= testbench_files(vectors, *how)
     fields = describe(design, name)
     files |= formats_files(fields, design.digest, plan.latency, names)
     files |= register_files(design.options.interface, fields, design.digest, names)
@@ -334,13 +335,17 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     files |= interface_files(
         design.options.interface, design.ports, design.digest, design.board, names
     )
-    board, tools = design.board, design.options.toolchain
+    board, handshake = design.board, design.options.handshake
     if board.platform is None:
-        return files | (out_of_context_files(board, names) if board.family == "xc7" else {})
+        if board.family != "xc7":
+            return files
+        return files | out_of_context_files(board, names, handshake)
+    shared = (board, design.verilog)
+    how: dict[str, Any] = {"toolchain": design.options.toolchain, "names": names}
+    how["handshake"] = handshake
     if design.options.top == "self-test":
-        return files | board_files(board, design.verilog, vectors, tools, names)
-    hello, description = identity(design, name)
-    return files | uart_files(board, design.verilog, hello, description, tools, names)
+        return files | board_files(*shared, vectors, latency=plan.latency, **how)
+    return files | uart_files(*shared, *identity(design, name), **how)
 
 
 def _report_files(report: dict[str, Any], design: Design, rows: CheckRows) -> dict[str, str]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 
@@ -46,8 +46,8 @@ from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.ports import CorePorts
-from scm_hw.schedule import Cost, Layout, Schedule, estimate, lay_out
-from scm_hw.target import GRADE_SCALE
+from scm_hw.schedule import Cost, Ends, Layout, Schedule, estimate, lay_out
+from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
 from scm_hw.target.resources import USABLE_SHARE, Needs, Resources, near_limit, within
 from scm_hw.tools.synthesis import synthesise
 from scm_hw.tools.toolchain import Toolchain
@@ -74,6 +74,8 @@ class Options:
     multipliers: str = "auto"
     tables: str = "auto"
     interface: str = "stream"
+    handshake: str = "global"
+    input_register: bool = False
     top: str = "uart"
     baud: int = DEFAULT_BAUD
     input_format: tuple[str, ...] = ()
@@ -159,6 +161,7 @@ class Design:
             out_widths=tuple(reach.width for reach in outputs),
             out_signed=tuple(reach.signed for reach in outputs),
             latency=self.schedule.latency,
+            handshake=self.options.handshake,
         )
 
     @cached_property
@@ -275,7 +278,7 @@ def _shape(
     lowered = _lowered(model, whole)
     plan = _fold_first(model, whole, lowered, board, options)
     if plan is not None:
-        return _folded(model, whole, lowered, plan)
+        return _folded(model, whole, lowered, _ended(plan, options))
     fixed = choose_output_bits(
         model, whole, tolerance=options.tolerance, output_bits=options.output_bits
     )
@@ -284,7 +287,8 @@ def _shape(
     measured = measure(layout)
     leaves_room = within(layout.cost if measured is None else measured, board.room)
     if _may_fold(model, options) and not leaves_room:
-        return _folded(model, whole, lowered, _fastest(lowered, board, options), measured)
+        plan = _ended(_fastest(lowered, board, options), options)
+        return _folded(model, whole, lowered, plan, measured)
     return _Shape(fixed, layout.stages, layout.schedule, measured)
 
 
@@ -312,6 +316,21 @@ def _measuring(
         return None
 
     return measured
+
+
+def _ended(plan: FoldPlan, options: Options) -> FoldPlan:
+    """The plan with the ends that were asked for, refused where a folded core can't have them."""
+    if options.handshake == "none":
+        raise OptionError(
+            "handshake must be global or skid for a folded core, which can't take a sample in "
+            "every cycle, not none; take a larger device, or --fold none"
+        )
+    if options.input_register:
+        raise OptionError(
+            "input register must be left out for a folded core, which keeps the sample it works "
+            "on in registers; leave --input-register out, or take --fold none"
+        )
+    return replace(plan, handshake=options.handshake)
 
 
 def _folded(
@@ -346,7 +365,32 @@ def _unrolled(passes: Passes, board: Board, options: Options) -> Layout:
         dsps=usable_dsps(board, options),
         tables=options.tables,
         fits=lambda cost: within(cost, board.room),
+        ends=_ends(board, options),
     )
+
+
+def _ends(board: Board, options: Options) -> Ends:
+    """What is around the core in this design, wrapper and board top alike."""
+    return Ends(
+        options.handshake,
+        options.input_register,
+        wrapper_arrival(options, TECHNOLOGIES[delay_model(board)], board.platform is not None),
+    )
+
+
+def wrapper_arrival(options: Options, tech: Technology, on_board: bool) -> float:
+    """The time from a register around the core to its inputs, beyond a net, at scale 1.
+
+    Behind AXI4-Stream it is the multiplexer that chooses between a sample that waits and the one
+    on offer, which is not there where the core's ready is a register. A self-test plays its samples
+    from memory. The other surroundings hold the sample in registers.
+    """
+    arrival = 0.0
+    if options.interface == "axis" and options.handshake == "global":
+        arrival = tech.level
+    if options.top == "self-test" and on_board:
+        arrival = max(arrival, tech.block_ram - tech.clock_to_out)
+    return arrival
 
 
 def usable_dsps(board: Board, options: Options) -> int:

@@ -2,7 +2,8 @@
 
 Set by the runner in the environment: SCM_VECTORS, the vector file; SCM_LATENCY and SCM_INTERVAL,
 what the core promises; SCM_SEED; SCM_OUTCOMES, where to write what was found; and, to locate a
-fault, SCM_PROBES, probes of the last vector as JSON.
+fault, SCM_PROBES, probes of the last vector as JSON. SCM_FREE_RUNNING is set for a core without
+ready.
 """
 
 from __future__ import annotations
@@ -35,20 +36,23 @@ class Core:
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
+        self.ready = has_ready()
 
     def drive(self, scenario: Scenario) -> None:
         pins = scenario.drive()
         self.dut.rst.value = int(pins.rst)
         self.dut.in_valid.value = int(pins.in_valid)
         self.dut.in_data.value = pins.in_data
-        self.dut.out_ready.value = int(pins.out_ready)
+        if self.ready:
+            self.dut.out_ready.value = int(pins.out_ready)
 
     def sample(self, scenario: Scenario) -> None:
         dut = self.dut
         valid = resolved(dut.out_valid)
         # Undefined data is a fault only where it counts, and costs time to read.
         data = resolved(dut.out_data) if valid else None
-        scenario.observe(bool(resolved(dut.in_ready)), bool(valid), data)
+        ready = bool(resolved(dut.in_ready)) if self.ready else True
+        scenario.observe(ready, bool(valid), data)
 
     async def low_phase(self) -> None:
         self.dut.clk.value = 0
@@ -57,6 +61,10 @@ class Core:
     async def high_phase(self) -> None:
         self.dut.clk.value = 1
         await Timer(HALF_CYCLE_NS, "ns")
+
+
+def has_ready() -> bool:
+    return "SCM_FREE_RUNNING" not in os.environ
 
 
 def resolved(handle: Any) -> int | None:
@@ -127,6 +135,7 @@ def scenarios() -> list[Scenario]:
         latency=int(os.environ["SCM_LATENCY"]),
         interval=int(os.environ["SCM_INTERVAL"]),
         seed=int(os.environ["SCM_SEED"]),
+        ready=has_ready(),
     )
 
 

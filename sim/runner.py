@@ -37,6 +37,7 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--latency", type=int, required=True, help="cycles that the core promises")
     parser.add_argument("--interval", type=int, default=1, help="cycles between samples")
+    parser.add_argument("--free-running", action="store_true", help="the core has no ready")
     parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
     parser.add_argument("--probes", type=Path, help="probes of the last vector, JSON")
     parser.add_argument("--axi", choices=["axis", "axil"], help="the top is that wrapper")
@@ -59,6 +60,8 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
     }
     if options.probes:
         settings["SCM_PROBES"] = str(options.probes.resolve())
+    if options.free_running:
+        settings["SCM_FREE_RUNNING"] = "1"
     if options.axi:
         settings["SCM_PORTS"] = options.ports
     return settings
@@ -95,9 +98,10 @@ def runtime_objects(options: argparse.Namespace) -> list[RuntimeObjects]:
     """Verilator's library, and cocotb's main program.
 
     That one knows the size of the design's class, which depends on the number of its ports: all
-    bare cores have the same, and all of a wrapper.
+    cores with the same handshake have as many, and all of a wrapper.
     """
-    folder, waves, top = options.workdir, options.waves, options.axi or "core"
+    folder, waves = options.workdir, options.waves
+    top = options.axi or ("free_running" if options.free_running else "core")
     return [
         RuntimeObjects(folder, waves=waves, kind="cocotb"),
         RuntimeObjects(folder, waves=waves, kind=top, files="verilator.o"),

@@ -174,8 +174,13 @@ def stalled_vectors(latency: int, interval: int) -> int:
     return max(STALLED_VECTORS, 9 * (latency + interval) // interval)
 
 
-def all_scenarios(vectors: Vectors, *, latency: int, interval: int, seed: int) -> list[Scenario]:
-    """One scenario per name in NAMES: full speed over all vectors, stalls, resets in mid-stream."""
+def all_scenarios(
+    vectors: Vectors, *, latency: int, interval: int, seed: int, ready: bool = True
+) -> list[Scenario]:
+    """One scenario per name in NAMES: full speed over all vectors, stalls, resets in mid-stream.
+
+    A core without `ready` sees the same gaps between samples, and every result is taken at once.
+    """
     timing: dict[str, Any] = {"latency": latency, "interval": interval}
     # While the pipeline fills, once it is full, and twice in quick succession.
     full = 3 * (latency + interval)
@@ -186,11 +191,11 @@ def all_scenarios(vectors: Vectors, *, latency: int, interval: int, seed: int) -
     for name, offered, taken, patient in STALLS:
         random = Random(f"{seed} {name}")
         driver = Driver(few.inputs, few.in_width, random_gate(random, offered), random)
-        sink = Sink(random_gate(random, taken), patient=patient)
+        sink = Sink(random_gate(random, taken), patient=patient) if ready else Sink(always)
         scenarios.append(Scenario(name, few, driver, sink, **timing))
     random = Random(f"{seed} reset")
     driver = Driver(few.inputs, few.in_width, random_gate(random, 0.9), random)
-    sink = Sink(random_gate(random, 0.8))
+    sink = Sink(random_gate(random, 0.8) if ready else always)
     scenarios.append(Scenario("reset_in_mid_stream", few, driver, sink, resets=resets, **timing))
     return scenarios
 

@@ -34,6 +34,7 @@ from scm_hw.ir import as_json
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import NAMES
 from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
+from scm_hw.rtl.ports import HANDSHAKES
 from scm_hw.schedule import MODES
 from scm_hw.software import TARGETS, build_c
 from scm_hw.verify.check import SIMULATORS, choose_tools, parse_simulators, simulate
@@ -111,6 +112,16 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "lut"),
         default="auto",
         help="constants are multiplied in DSP blocks where that pays (auto), or only in LUTs",
+    )
+    parser.add_argument(
+        "--handshake",
+        choices=HANDSHAKES,
+        default="global",
+        help="global (default): the pipeline stands still while a result waits; skid: it runs on "
+        "into a queue, and ready is a register; none: no ready, every result is there for a cycle",
+    )
+    parser.add_argument(
+        "--input-register", action="store_true", help="register samples first, a cycle more"
     )
     parser.add_argument(
         "--tolerance",
@@ -227,6 +238,8 @@ def _options(args: argparse.Namespace) -> Options:
         fold=args.fold,
         multipliers=args.multipliers,
         tables=args.tables,
+        handshake=args.handshake,
+        input_register=args.input_register,
         input_format=input_formats(args.input_format),
         output_units=args.output_units,
         # Not every command has these.

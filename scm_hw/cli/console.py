@@ -188,7 +188,11 @@ def _time_line(report: dict[str, Any]) -> str:
     return (
         f"latency {_cycles(report['latency_cycles'])} = {report['latency_ns']:g} ns at "
         f"{report['clock_mhz']:g} MHz, a sample every {_cycles(report['initiation_interval'])}"
+        f"{_HANDSHAKES[report['handshake']]}"
     )
+
+
+_HANDSHAKES = {"global": "", "skid": ", ready registered", "none": ", no handshake"}
 
 
 def _cycles(count: int) -> str:

@@ -13,6 +13,7 @@ from scm_hw.emit.build_script import build_script
 from scm_hw.emit.plan import plan_files
 from scm_hw.emit.vivado import vivado_files
 from scm_hw.rtl.ports import VerilogCore
+from scm_hw.rtl.queue import waiting_core
 from scm_hw.rtl.uart import Hello
 from scm_hw.sim.vectors import Vectors
 from scm_hw.tools.toolchain import TOP
@@ -24,9 +25,12 @@ def board_files(
     vectors: Vectors,
     toolchain: str = "auto",
     names: Names = DEFAULT,
+    *,
+    handshake: str = "global",
+    latency: int = 1,
 ) -> dict[str, str]:
     """A board top that tests the core with vectors, constraints and scripts, file name to text."""
-    core = VerilogCore(vectors.in_width, vectors.out_width, names.core)
+    core = waiting_core(vectors.in_width, vectors.out_width, names.core, handshake, latency)
     return _files(board, core_verilog, BoardTop(board, core, vectors), toolchain, names)
 
 
@@ -37,9 +41,12 @@ def uart_files(
     description: bytes,
     toolchain: str = "auto",
     names: Names = DEFAULT,
+    *,
+    handshake: str = "global",
 ) -> dict[str, str]:
     """A board top that answers over the serial port, constraints and scripts."""
-    core = VerilogCore(hello.in_width, hello.out_width, names.core)
+    # It takes every result as it comes.
+    core = VerilogCore(hello.in_width, hello.out_width, names.core, handshake)
     return _files(board, core_verilog, UartTop(board, core, hello, description), toolchain, names)
 
 

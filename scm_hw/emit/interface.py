@@ -9,6 +9,7 @@ from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore
 from scm_hw.rtl.ports import CorePorts, VerilogCore
+from scm_hw.rtl.queue import waiting_core
 from scm_hw.rtl.verilog import from_rtlil, to_rtlil
 
 INTERFACES = ("stream", "axis", "axil")
@@ -46,13 +47,19 @@ def ip_version(digest: str) -> str:
 
 
 def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str:
-    core = VerilogCore(sum(ports.in_widths), sum(ports.out_widths), names.core)
     wrapper: AxiStreamCore | AxiLiteCore
+    in_width, out_width = sum(ports.in_widths), sum(ports.out_widths)
     if interface == "axis":
-        wrapper = AxiStreamCore(core, latency=ports.latency, signed=ports.out_signed[-1])
+        wrapper = AxiStreamCore(
+            waiting_core(in_width, out_width, names.core, ports.handshake, ports.latency),
+            latency=ports.latency,
+            signed=ports.out_signed[-1],
+            registered_ready=ports.handshake != "global",
+        )
     else:
         wrapper = AxiLiteCore(
-            core,
+            # One sample at a time, and its result is taken as it comes.
+            VerilogCore(in_width, out_width, names.core, ports.handshake),
             in_widths=ports.in_widths,
             out_widths=ports.out_widths,
             out_signed=ports.out_signed,

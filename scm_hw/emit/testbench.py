@@ -17,12 +17,17 @@ ACTIVITY_CYCLES = 400
 
 
 def testbench_files(
-    vectors: Vectors, latency: int, interval: int = 1, names: Names = DEFAULT
+    vectors: Vectors,
+    latency: int,
+    interval: int = 1,
+    names: Names = DEFAULT,
+    handshake: str = "global",
 ) -> dict[str, str]:
     """The test bench and its vectors, file name to text.
 
     It plays the vectors at full speed, and the first of them with stalls on both sides, into a sink
     that waits for out_valid, and with resets in mid-stream; its last line begins with PASS or FAIL.
+    Without a handshake samples come with gaps, and the sink is always ready.
     The hex files are looked for in the current folder; +inputs= and +outputs= name others.
     """
     if latency < 1 or interval < 1:
@@ -39,6 +44,7 @@ def testbench_files(
         count=len(vectors),
         stalled=min(len(vectors), stalled_vectors(latency, interval)),
         latency=latency,
+        ready=handshake != "none",
         interval=interval,
         inputs=INPUTS,
         outputs=OUTPUTS,

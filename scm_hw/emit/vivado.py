@@ -30,9 +30,12 @@ ACTIVITY = "activity.saif"
 ALLOW = "allow_negative_slack"
 
 
-def core_path(top: str) -> tuple[str, ...]:
-    """The instances that the core lies in, in a board top."""
-    return ("server" if top == "uart" else "self_test", "core", INSTANCE)
+def core_path(top: str, handshake: str = "global") -> tuple[str, ...]:
+    """The instances that the core lies in, in a board top; one that can't wait has a queue."""
+    if top == "uart":
+        return ("server", "core", INSTANCE)
+    queued = ("core",) if handshake == "none" else ()
+    return ("self_test", "core", *queued, INSTANCE)
 
 
 def vivado_files(
@@ -76,7 +79,9 @@ def _pin_constraints(verilog: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def out_of_context_files(board: Board, names: Names = DEFAULT) -> dict[str, str]:
+def out_of_context_files(
+    board: Board, names: Names = DEFAULT, handshake: str = "global"
+) -> dict[str, str]:
     """Constraints and scripts for the core alone, to be placed in a design of the user's own."""
     core = names.core
     constraint = render(
@@ -85,6 +90,7 @@ def out_of_context_files(board: Board, names: Names = DEFAULT) -> dict[str, str]
         period=f"{1e3 / board.clock_mhz:.3f}",
         arrival=f"{XC7.register:.3f}",
         setup=f"{XC7.setup:.3f}",
+        ready=handshake != "none",
     )
     return {
         f"{core}.xdc": constraint,

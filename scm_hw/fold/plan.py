@@ -27,6 +27,7 @@ class FoldPlan:
     period_ns: float
     grade: str = "1"
     readout_lanes: int = 1
+    handshake: str = "global"
 
     @property
     def tech(self) -> Technology:
@@ -93,7 +94,8 @@ class FoldPlan:
 
     @property
     def initiation_interval(self) -> int:
-        return self.latency
+        # With a registered ready nothing enters in the cycle in which a result leaves.
+        return self.latency + (self.handshake == "skid")
 
     @property
     def stage_ns(self) -> tuple[float, ...]:

@@ -17,16 +17,26 @@ from scm_hw.report._html_elements import (
     table,
 )
 
+_STREAMS = (
+    "a valid/ready handshake on both sides: a transfer happens at an edge where both are high."
+)
+HANDSHAKES = {
+    "global": f"{_STREAMS} While a result waits, everything waits; in_ready follows out_ready.",
+    "skid": f"{_STREAMS} Results wait in a queue, and in_ready is a register.",
+    "none": "valid on both sides without ready: every sample is taken, and its result is there for "
+    "one cycle.",
+}
+
 
 def ports_section(report: dict[str, Any]) -> Section:
     """How samples and results are packed, and the handshake around them."""
     formats = report["formats"]
     words = (
-        "The core has clk, rst (synchronous, active high), and a valid/ready handshake on both "
-        "sides: a transfer happens at a clock edge where both are high. The first port listed is "
-        "in the lowest bits. A value is the integer over two to the power of its fraction; 0 and 1 "
-        "of it stand for the ends of what is listed last: the training range of a feature or "
-        "target, the range of a sensor (adc), or 0 and 1 of the target's own units."
+        f"The core has clk, rst (synchronous, active high), and {HANDSHAKES[report['handshake']]} "
+        "The first port listed is in the lowest bits. A value is the integer over two to the power "
+        "of its fraction; 0 and 1 of it stand for the ends of what is listed last: the training "
+        "range of a feature or target, the range of a sensor (adc), or 0 and 1 of the target's own "
+        "units."
     )
     parts = [
         part

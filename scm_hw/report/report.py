@@ -47,6 +47,8 @@ def make_report(
         "latency_cycles": plan.latency,
         "latency_ns": plan.latency * plan.period_ns,
         "initiation_interval": plan.initiation_interval,
+        "handshake": design.options.handshake,
+        "input_register": design.options.input_register,
         "stages_ns": [round(t, 3) for t in plan.stage_ns],
         "max_clock_mhz_modelled": round(plan.max_clock_mhz, 1),
         "slack_ns_modelled": round(plan.period_ns - max(plan.stage_ns, default=0.0), 3),

@@ -25,6 +25,7 @@ from scm_hw.ir import (
     ranges,
 )
 from scm_hw.rtl.ports import core_members, fields
+from scm_hw.rtl.queue import ResultQueue
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of
 from scm_hw.schedule import Schedule
 from scm_hw.target import ABSORBING, free_ops
@@ -62,19 +63,22 @@ class StreamCore(wiring.Component):
         out_widths: list[int],
         latency: int,
         initiation_interval: int,
+        handshake: str = "global",
     ) -> None:
         self.in_widths, self.out_widths = in_widths, out_widths
+        self.handshake = handshake
         self.latency, self.initiation_interval = latency, initiation_interval
         self.probes: Sequence[Probe] = []
-        super().__init__(core_members(sum(in_widths), sum(out_widths)))
+        ready = handshake != "none"
+        super().__init__(core_members(sum(in_widths), sum(out_widths), ready=ready))
 
 
 class ScmCore(StreamCore):
     """A stochastic configuration machine as a pipeline.
 
     Takes a sample at every clock edge where `in_valid` and `in_ready` are both high. Its result can
-    be taken `latency` edges later, or after as many more as the pipeline stood still: it stands
-    still while a result waits and `out_ready` is low. Order is kept. `rst` empties it.
+    be taken `latency` edges later, or after as many more as it had to wait. Order is kept. `rst`
+    empties it.
 
     Parameters
     ----------
@@ -82,6 +86,12 @@ class ScmCore(StreamCore):
         Lowered: sums of two operands, no argmax.
     schedule : Schedule
         The cycle of each operation.
+
+    The handshake of the schedule's ends decides what happens while a result waits and `out_ready`
+    is low. Global: the whole pipeline stands still, by one enable, and `in_ready` follows
+    `out_ready` within the cycle. Skid: the pipeline runs on into a queue, and `in_ready` is a
+    register. None: there is no ready on either side; every sample is taken, and its result is there
+    for one cycle.
 
     Members
     -------
@@ -99,28 +109,60 @@ class ScmCore(StreamCore):
             [self.ranges[r].width for r in program.outputs],
             schedule.latency,
             schedule.initiation_interval,
+            schedule.ends.handshake,
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self.probes = []
-        advance = Signal()
+        if self.handshake == "global":
+            advance = Signal()
+            m.d.comb += [
+                advance.eq(~self.out_valid | self.out_ready),
+                self.in_ready.eq(advance),
+            ]
+            valid, result = self._pipeline(m, self.in_valid, advance)
+            m.d.comb += [self.out_valid.eq(valid), self.out_data.eq(result)]
+        elif self.handshake == "skid":
+            self._with_queue(m)
+        else:
+            valid, result = self._pipeline(m, self.in_valid, None)
+            m.d.comb += [self.out_valid.eq(valid), self.out_data.eq(result)]
+        return m
+
+    def _with_queue(self, m: Module) -> None:
+        m.submodules.queue = queue = ResultQueue(len(self.out_data), self.latency)
+        valid, result = self._pipeline(m, queue.taken, None)
         m.d.comb += [
-            advance.eq(~self.out_valid | self.out_ready),
-            self.in_ready.eq(advance),
+            queue.in_valid.eq(self.in_valid),
+            self.in_ready.eq(queue.in_ready),
+            queue.done.eq(valid),
+            queue.result.eq(result),
+            self.out_valid.eq(queue.out_valid),
+            queue.out_ready.eq(self.out_ready),
+            self.out_data.eq(queue.out_data),
         ]
-        valid: Value = self.in_valid
+
+    def _pipeline(self, m: Module, taken: Value, advance: Signal | None) -> tuple[Value, Value]:
+        """Whether there is a result, and the result; all moves with `advance`, if there is one."""
+        valid: Value = taken
         for rank in range(1, self.latency + 1):
             held = Signal(name=f"valid_{rank}")
-            with m.If(advance):
-                m.d.sync += held.eq(valid)
+            register(m, held, valid, advance)
             valid = held
-        m.d.comb += self.out_valid.eq(valid)
         values = _Datapath(self, m, advance)
         values.build()
         results = [values.at(ref, self.latency) for ref in self.program.outputs]
-        m.d.comb += self.out_data.eq(Cat(*_exact(results, self.out_widths)))
-        return m
+        return valid, Cat(*_exact(results, self.out_widths))
+
+
+def register(m: Module, held: Signal, value: Value, advance: Signal | None) -> None:
+    """A register that takes a value, in every cycle or where it is told to."""
+    if advance is None:
+        m.d.sync += held.eq(value)
+        return
+    with m.If(advance):
+        m.d.sync += held.eq(value)
 
 
 def _exact(values: list[Value], widths: list[int]) -> list[Value]:
@@ -130,7 +172,7 @@ def _exact(values: list[Value], widths: list[int]) -> list[Value]:
 class _Datapath:
     """Values by operation and cycle, each built when first read."""
 
-    def __init__(self, core: ScmCore, m: Module, advance: Signal) -> None:
+    def __init__(self, core: ScmCore, m: Module, advance: Signal | None) -> None:
         self.core = core
         self.m = m
         self.advance = advance
@@ -222,7 +264,8 @@ class _Datapath:
             memory = Memory(shape=sum(widths), depth=len(words), init=words, attrs=style)
             self.m.submodules[f"levels_{index}"] = memory
             port = memory.read_port()
-            self.m.d.comb += [port.addr.eq(address), port.en.eq(self.advance)]
+            enable = Const(1) if self.advance is None else self.advance
+            self.m.d.comb += [port.addr.eq(address), port.en.eq(enable)]
             starts = accumulate(widths, initial=0)
             self.rows[index] = {
                 ref: port.data[start : start + width]
@@ -240,9 +283,7 @@ class _Datapath:
     def _register(self, ref: Ref, cycle: int) -> Signal:
         before = self.at(ref, cycle - 1)
         held = Signal(before.shape(), name=f"{self._name(ref, cycle)}_q", reset_less=True)
-        m = self._module(self.program.ops[ref])
-        with m.If(self.advance):
-            m.d.sync += held.eq(before)
+        register(self._module(self.program.ops[ref]), held, before, self.advance)
         return held
 
     def _signal(self, ref: Ref, cycle: int) -> Signal:

@@ -10,13 +10,15 @@ from amaranth.lib.wiring import Component, In, Out
 
 from scm_hw.ir import Range
 
+# How a core waits: all of it at once, not at all with the results in a queue, or not at all.
+HANDSHAKES = ("global", "skid", "none")
 # Of the core in whatever is around it.
 INSTANCE = "scm_core"
 
 
-def core_members(in_width: int, out_width: int) -> dict[str, Any]:
-    """The members of every component with the core's interface."""
-    return {
+def core_members(in_width: int, out_width: int, *, ready: bool = True) -> dict[str, Any]:
+    """The members of every component with the core's interface; a free-running one has no ready."""
+    members = {
         "in_valid": In(1),
         "in_ready": Out(1),
         "in_data": In(in_width),
@@ -24,6 +26,7 @@ def core_members(in_width: int, out_width: int) -> dict[str, Any]:
         "out_ready": In(1),
         "out_data": Out(out_width),
     }
+    return {name: m for name, m in members.items() if ready or not name.endswith("_ready")}
 
 
 def fields(word: Value, ranges: list[Range]) -> list[Value]:
@@ -44,28 +47,45 @@ class CorePorts:
     out_widths: tuple[int, ...]
     out_signed: tuple[bool, ...]
     latency: int
+    handshake: str = "global"
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a ready on both sides."""
+        return self.handshake != "none"
 
 
 class VerilogCore(Component):
-    """The core as the emitted Verilog module `name`: what was checked is what is built."""
+    """The core as the emitted Verilog module `name`: what was checked is what is built.
 
-    def __init__(self, in_width: int, out_width: int, name: str = "scm_core") -> None:
+    One without a handshake is always ready, and its results can't wait: `out_ready` is not used.
+    """
+
+    def __init__(
+        self, in_width: int, out_width: int, name: str = "scm_core", handshake: str = "global"
+    ) -> None:
         self.in_width = in_width
         self.out_width = out_width
         self.name = name
+        self.handshake = handshake
         super().__init__(core_members(in_width, out_width))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        pins: dict[str, Value] = {
+            "i_in_valid": self.in_valid,
+            "i_in_data": self.in_data,
+            "o_out_valid": self.out_valid,
+            "o_out_data": self.out_data,
+        }
+        if self.handshake == "none":
+            m.d.comb += self.in_ready.eq(1)
+        else:
+            pins |= {"o_in_ready": self.in_ready, "i_out_ready": self.out_ready}
         m.submodules[INSTANCE] = Instance(
             self.name,
             i_clk=ClockSignal(),
             i_rst=ResetSignal(allow_reset_less=True),
-            i_in_valid=self.in_valid,
-            o_in_ready=self.in_ready,
-            i_in_data=self.in_data,
-            o_out_valid=self.out_valid,
-            i_out_ready=self.out_ready,
-            o_out_data=self.out_data,
+            **pins,
         )
         return m

@@ -1,7 +1,18 @@
 """When things happen and what they cost: a delay model, a cost model, and a cycle for each op."""
 
 from scm_hw.schedule.costs import Cost, by_operation, estimate
+from scm_hw.schedule.ends import Ends
 from scm_hw.schedule.pipeline import MODES, Layout, lay_out
 from scm_hw.schedule.schedule import Schedule, schedule
 
-__all__ = ["MODES", "Cost", "Layout", "Schedule", "by_operation", "estimate", "lay_out", "schedule"]
+__all__ = [
+    "MODES",
+    "Cost",
+    "Ends",
+    "Layout",
+    "Schedule",
+    "by_operation",
+    "estimate",
+    "lay_out",
+    "schedule",
+]

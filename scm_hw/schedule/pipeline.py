@@ -11,7 +11,8 @@ from scm_hw.errors import OptionError
 from scm_hw.ir import Product, Program
 from scm_hw.passes import BY_CHOICE, Choices, Passes, Stage
 from scm_hw.schedule.costs import Cost, estimate
-from scm_hw.schedule.schedule import Schedule, schedule
+from scm_hw.schedule.ends import Ends
+from scm_hw.schedule.schedule import NOTHING_AROUND, Schedule, schedule
 from scm_hw.target import TECHNOLOGIES
 
 # Cycles that a sample takes to the core and its result away from it.
@@ -54,6 +55,7 @@ def lay_out(
     share: bool = True,
     tables: str = "lut",
     fits: Fits = lambda cost: True,
+    ends: Ends = NOTHING_AROUND,
 ) -> Layout:
     """Run the passes with several choices, give every operation its cycle, and keep the best.
 
@@ -66,12 +68,12 @@ def lay_out(
     that makes the layout better, and so are nodes laid out with sub-sums in common (`share`).
     Levels are looked up in LUTs (`tables="lut"`), in block RAM (`"block"`), or in block RAM where
     the LUTs don't suffice and that helps (`"auto"`). What fits comes before what is better
-    otherwise.
+    otherwise. `ends` says what is around the core.
     """
     if mode not in MODES:
         raise OptionError(f"pipeline must be one of {', '.join(MODES)}, not {mode!r}")
     passes = source if isinstance(source, Passes) else Passes(source, BY_CHOICE)
-    search = _Search(passes, clock_mhz, grade, mode, latency, dsps, share, fits)
+    search = _Search(passes, clock_mhz, grade, mode, latency, dsps, share, fits, ends)
     layout = search.best(block_tables=tables == "block")
     if tables == "auto" and not fits(layout.cost):
         smaller = search.best(block_tables=True)
@@ -91,6 +93,7 @@ class _Search:
     dsps: int
     share: bool
     fits: Fits
+    ends: Ends
 
     def best(self, *, block_tables: bool) -> Layout:
         start = Choices(TECHNOLOGIES[self.grade], block_tables=block_tables)
@@ -138,6 +141,7 @@ class _Search:
                 clock_mhz=self.clock_mhz,
                 grade=self.grade,
                 shortest_stages=self.mode == "max-clock",
+                ends=self.ends,
             )
             found[lowered] = Layout(stages, plan, estimate(lowered, plan))
             # Haste costs LUTs and nothing else; with those of the outputs alone it costs few.

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from scm_hw.errors import OptionError
-from scm_hw.ir import Program, Ref, operands, ranges
+from scm_hw.ir import Input, Op, Program, Ref, operands, ranges
+from scm_hw.schedule.ends import Ends
 from scm_hw.target import TECHNOLOGIES, Technology, delay, free_ops, is_clocked
 
 # Share of the clock period that logic may take in the model; placement has the rest.
 USABLE = 0.8
+NOTHING_AROUND = Ends()
 
 
 def fastest_clock_mhz(longest_ns: float, tech: Technology) -> float:
@@ -33,6 +35,7 @@ class Schedule:
     period_ns: float
     stage_ns: tuple[float, ...]
     tech: Technology
+    ends: Ends = NOTHING_AROUND
 
     @property
     def initiation_interval(self) -> int:
@@ -45,7 +48,12 @@ class Schedule:
 
 
 def schedule(
-    program: Program, *, clock_mhz: float, grade: str = "1", shortest_stages: bool = False
+    program: Program,
+    *,
+    clock_mhz: float,
+    grade: str = "1",
+    shortest_stages: bool = False,
+    ends: Ends = NOTHING_AROUND,
 ) -> Schedule:
     """As soon as possible, as many operations to a cycle as the clock has time for.
 
@@ -64,8 +72,8 @@ def schedule(
     if slowest > budget:
         _refuse(program, takes, clock_mhz, fastest_clock_mhz(slowest, tech))
     if shortest_stages:
-        budget = slowest
-    return _as_soon_as_possible(program, takes, free, budget, 1000.0 / clock_mhz, tech)
+        budget = max(slowest, register + ends.arrival * scale)
+    return _as_soon_as_possible(program, takes, free, budget, 1000.0 / clock_mhz, tech, ends)
 
 
 def _as_soon_as_possible(
@@ -75,13 +83,19 @@ def _as_soon_as_possible(
     budget: float,
     period: float,
     tech: Technology,
+    ends: Ends,
 ) -> Schedule:
     register = tech.register * tech.scale
+    arrival = register + ends.arrival * tech.scale
+    # A rank of registers at the inputs: they are read in the cycle after their own.
+    first = (1, register) if ends.input_register else (0, arrival)
     cycle: list[int] = []
     ready: list[float] = []
     for ref, op in program:
         at, start = _latest(operands(op), cycle, ready, register)
-        if is_clocked(op):
+        if isinstance(op, Input):
+            at, start = first
+        elif is_clocked(op):
             at, start = at + 1, 0.0
         elif start + takes[ref] > budget and ref not in free:
             at, start = at + 1, register
@@ -92,8 +106,17 @@ def _as_soon_as_possible(
         max((t for c, t in zip(cycle, ready, strict=True) if c == stage), default=register)
         for stage in range(last + 1)
     ]
-    cycles = tuple(None if r in free else c for r, c in enumerate(cycle))
-    return Schedule(cycles, last + 1, period, tuple(stages), tech)
+    if ends.input_register:
+        stages[0] = arrival
+    cycles = tuple(_place(r, op, cycle[r], free) for r, op in program)
+    return Schedule(cycles, last + 1, period, tuple(stages), tech, ends)
+
+
+def _place(ref: Ref, op: Op, cycle: int, free: set[Ref]) -> int | None:
+    """When an operation happens: an input as it comes, whenever it is first read."""
+    if ref in free:
+        return None
+    return 0 if isinstance(op, Input) else cycle
 
 
 def _latest(

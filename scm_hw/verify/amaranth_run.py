@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from amaranth.hdl import ClockDomain, Module
 from amaranth.lib import wiring
@@ -30,15 +31,17 @@ def run_amaranth(
     waveform: Path | None = None,
     failed: Path | None = None,
     probes: ProbeSource | None = None,
+    ready: bool = True,
 ) -> SimResult:
     """The vectors through a fresh core, with the checks of the other simulators.
 
     Amaranth's simulator is slow on wide logic: a few vectors are enough, since the emitted Verilog
     sees all of them. `waveform` names a VCD file to write. A core that fails is run again, up to
     its first bad vector, for a waveform in `failed` and, where `probes` are given, the first stage
-    that differs.
+    that differs. `ready` says whether the core has a handshake.
     """
-    scenarios = all_scenarios(vectors, latency=latency, interval=interval, seed=seed)
+    timing: dict[str, Any] = {"latency": latency, "interval": interval, "ready": ready}
+    scenarios = all_scenarios(vectors, **timing, seed=seed)
     _simulate(core_factory(), scenarios, waveform)
     version = importlib.metadata.version("amaranth")
     outcomes = [scenario.outcome() for scenario in scenarios]
@@ -49,11 +52,11 @@ def run_amaranth(
     if not outcomes[0].mismatches or first is None:
         # Wrong cycles, or wrong under stalls or resets only: the first run that fails shows it.
         index = next(i for i, outcome in enumerate(outcomes) if outcome.failures)
-        again = all_scenarios(vectors, latency=latency, interval=interval, seed=seed)
+        again = all_scenarios(vectors, **timing, seed=seed)
         _simulate(core_factory(), [again[index]], failed)
         return replace(result, waveform=failed)
     head = vectors.head(first.index + 1)
-    again = all_scenarios(head, latency=latency, interval=interval, seed=seed)
+    again = all_scenarios(head, **timing, seed=seed)
     wanted = probes(first.index) if probes is not None else ()
     stage = _simulate(core_factory(), again[:1], failed, wanted)
     return replace(result, stage=stage, waveform=failed)
@@ -73,6 +76,7 @@ def _simulate(
 
     async def play(ctx: SimulatorContext) -> None:
         nonlocal stage
+        waits = "in_ready" in core.signature.members
         signals = {(p.signal, p.cycle): p.value for p in core.probes} if probes else {}
 
         def difference(probe: Probe) -> str | None:
@@ -86,9 +90,11 @@ def _simulate(
                 ctx.set(domain.rst, pins.rst)
                 ctx.set(core.in_valid, pins.in_valid)
                 ctx.set(core.in_data, pins.in_data)
-                ctx.set(core.out_ready, pins.out_ready)
+                if waits:
+                    ctx.set(core.out_ready, pins.out_ready)
                 cycle = scenario.cycle
-                ready, valid = bool(ctx.get(core.in_ready)), bool(ctx.get(core.out_valid))
+                ready = bool(ctx.get(core.in_ready)) if waits else True
+                valid = bool(ctx.get(core.out_valid))
                 scenario.observe(ready, valid, ctx.get(core.out_data.as_unsigned()))
                 search.look(cycle)
                 advance(*played(scenarios, scenario))

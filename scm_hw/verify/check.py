@@ -132,6 +132,7 @@ def simulate(
             waveform=workdir / "amaranth.vcd" if waves else None,
             failed=workdir / "amaranth_failed.vcd",
             probes=probes,
+            ready=design.ports.ready,
         )
     source = workdir / f"{design.names.core}.v"
     write_files(workdir, {source.name: design.verilog})
@@ -146,6 +147,7 @@ def simulate(
         seed=seed,
         top=design.names.core,
         probes=probes,
+        ready=design.ports.ready,
     )
 
 
@@ -216,6 +218,7 @@ def check_netlist(
         family=design.board.family,
         top=design.names.core,
         probes=lambda index: expected_probes(design, rows.inputs[numbers[index]]),
+        ready=design.ports.ready,
     )
     if not result.ok:
         _kept(result, design, rows, workdir, keep_failure).check()
@@ -232,7 +235,8 @@ def _kept(
         result = replace(result, stage=wrong_output(design, result.first_mismatch))
     plan = design.schedule
     vectors, names = select_vectors(design, rows), design.names
-    bench = testbench_files(vectors, plan.latency, plan.initiation_interval, names)
+    how = (plan.latency, plan.initiation_interval, names, design.options.handshake)
+    bench = testbench_files(vectors, *how)
     if result.waveform is not None and result.waveform.is_relative_to(folder):
         result = replace(result, waveform=keep / result.waveform.relative_to(folder))
     verilog = {f"{names.core}.v": design.verilog}
@@ -285,7 +289,11 @@ def _activity(waveform: Path, design: Design) -> str:
     """What switches in the core at full speed on the first rows, in its place in the top."""
     with waveform.open(encoding="utf-8") as lines:
         wave = read_vcd(lines)
-    inside = core_path(design.options.top) if design.board.platform is not None else ()
+    inside = (
+        core_path(design.options.top, design.options.handshake)
+        if design.board.platform is not None
+        else ()
+    )
     period = 1e6 / design.clock_mhz
     return saif_file(
         wave, top=(design.names.testbench, DUT), inside=inside, scale=period / CLOCK_PS

@@ -67,12 +67,14 @@ class _Job:
     interval: int
     seed: int
     timeout: float
+    ready: bool
 
     def run(
         self, vectors: Vectors, folder: Path, *, waves: bool, probes: Sequence[Probe] | None = None
     ) -> list[dict[str, Any]]:
         """Build and run in `folder`; the records that the test bench left."""
         more = ["--interval", str(self.interval), *(["--waves"] if waves else [])]
+        more += [] if self.ready else ["--free-running"]
         if probes is not None:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "probes.json").write_text(json.dumps([asdict(probe) for probe in probes]))
@@ -129,14 +131,16 @@ def run_icarus(
     timeout: float = 1800.0,
     top: str = "scm_core",
     probes: ProbeSource | None = None,
+    ready: bool = True,
 ) -> SimResult:
     """Every vector through the Verilog in Icarus: outputs, latency, interval, stalls and resets.
 
     A core that fails is run again, up to its first bad vector, for a waveform and, where `probes`
-    are given, the first stage that differs. ToolError where Icarus is missing, fails or hangs.
+    are given, the first stage that differs. `ready` says whether it has a handshake. ToolError
+    where Icarus is missing, fails or hangs.
     """
     sources = (verilog,) if isinstance(verilog, Path) else tuple(verilog)
-    job = _Job("icarus", sources, top, latency, interval, seed, timeout)
+    job = _Job("icarus", sources, top, latency, interval, seed, timeout, ready)
     return _run(job, vectors, workdir, waves, probes)
 
 
@@ -152,10 +156,11 @@ def run_verilator(
     timeout: float = 1200.0,
     top: str = "scm_core",
     probes: ProbeSource | None = None,
+    ready: bool = True,
 ) -> SimResult:
     """As `run_icarus`, in Verilator."""
     sources = (verilog,) if isinstance(verilog, Path) else tuple(verilog)
-    job = _Job("verilator", sources, top, latency, interval, seed, timeout)
+    job = _Job("verilator", sources, top, latency, interval, seed, timeout, ready)
     return _run(job, vectors, workdir, waves, probes)
 
 

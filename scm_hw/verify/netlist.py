@@ -25,6 +25,7 @@ def run_netlist(
     top: str = "scm_core",
     family: str = "xc7",
     probes: ProbeSource | None = None,
+    ready: bool = True,
 ) -> SimResult:
     """Every vector through the netlist, with the checks that its Verilog has passed.
 
@@ -44,5 +45,6 @@ def run_netlist(
         timeout=timeout,
         top=top,
         probes=probes,
+        ready=ready,
     )
     return replace(result, simulator=NETLIST)

@@ -10,7 +10,8 @@ from scm_hw.ir import Program, ranges
 from scm_hw.load import lower, lower_model, quantise
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.rtl.fold import FoldedCore
-from scm_hw.schedule import lay_out
+from scm_hw.schedule import Ends, lay_out
+from scm_hw.schedule.schedule import NOTHING_AROUND
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import optimise, random_model
 
@@ -25,19 +26,27 @@ class Proven:
     latency: int
     interval: int
     function: str
+    ready: bool = True
 
 
-def unrolled(program: Program, function: str | None = None, clock_mhz: float = 100.0) -> Proven:
+def unrolled(
+    program: Program,
+    function: str | None = None,
+    clock_mhz: float = 100.0,
+    ends: Ends = NOTHING_AROUND,
+) -> Proven:
     """The core of a program; its function is tabulated unless it is given."""
-    layout = lay_out(optimise(program), clock_mhz=clock_mhz)
+    layout = lay_out(optimise(program), clock_mhz=clock_mhz, ends=ends)
     core = ScmCore(layout.program, layout.schedule)
     return _proven(program, core, function)
 
 
-def folded(fold: str, **options: Any) -> Proven:
+def folded(fold: str, handshake: str = "global", **options: Any) -> Proven:
     model = random_model(3, **options)
     lowered = lower_model(model, quantise(model, 3))
-    plan = FoldPlan(fold_machine(lowered), parse_fold(fold, len(model.layers)), 10.0)
+    plan = FoldPlan(
+        fold_machine(lowered), parse_fold(fold, len(model.layers)), 10.0, handshake=handshake
+    )
     return _proven(lowered.program, FoldedCore(plan), None)
 
 
@@ -50,6 +59,7 @@ def _proven(program: Program, core: ScmCore | FoldedCore, function: str | None) 
         latency=core.latency,
         interval=core.initiation_interval,
         function=function or tabulated(program, in_width),
+        ready=core.handshake != "none",
     )
 
 

@@ -9,12 +9,20 @@ ROOM = 8
 
 
 def stream_rules(
-    in_width: int, out_width: int, latency: int, interval: int, function: str, *, reset: bool = True
+    in_width: int,
+    out_width: int,
+    latency: int,
+    interval: int,
+    function: str,
+    *,
+    reset: bool = True,
+    ready: bool = True,
 ) -> str:
     """A module `rules` with a core in it: all it may do, whatever its inputs, from a reset on.
 
     `function` is a Verilog expression of `sample`, the result that a sample must have. `reset`
-    allows further resets at any time.
+    allows further resets at any time. A core without `ready` takes every sample, and what it gives
+    is taken.
     """
     return _RULES.substitute(
         in_top=in_width - 1,
@@ -23,6 +31,8 @@ def stream_rules(
         interval=interval,
         function=function,
         resets="" if reset else "      assume (!rst);",
+        waits="    .in_ready(in_ready), .out_ready(out_ready)," if ready else "",
+        always="" if ready else "  assign in_ready = 1;\n  always @* assume (out_ready);",
         room=ROOM,
         most=ROOM - 1,
     )
@@ -35,9 +45,11 @@ module rules(
   wire in_ready, out_valid;
   wire [$out_top:0] out_data;
   scm_core core(
-    .clk(clk), .rst(rst), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
-    .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
+    .clk(clk), .rst(rst), .in_valid(in_valid), .in_data(in_data),
+$waits
+    .out_valid(out_valid), .out_data(out_data)
   );
+$always
 
   // Every sample in the core, the oldest first in line.
   reg [$in_top:0] samples [0:$most];

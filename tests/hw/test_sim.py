@@ -214,10 +214,13 @@ def test_runtime_objects_are_kept_once_and_put_back_newer(
 
 
 def test_tops_share_the_library_and_not_the_main_program(tmp_path: Path) -> None:
-    def folders(axi: str | None) -> tuple[Path, ...]:
-        options = argparse.Namespace(workdir=tmp_path, waves=False, axi=axi)
+    def folders(axi: str | None, free_running: bool = False) -> tuple[Path, ...]:
+        options = argparse.Namespace(
+            workdir=tmp_path, waves=False, axi=axi, free_running=free_running
+        )
         return tuple(objects.folder for objects in runner.runtime_objects(options))
 
     (library, core), (of_axis, axis), (of_axil, axil) = map(folders, (None, "axis", "axil"))
+    _, free_running = folders(None, True)
     assert library == of_axis == of_axil
-    assert len({library, core, axis, axil}) == 4
+    assert len({library, core, axis, axil, free_running}) == 5

@@ -33,13 +33,23 @@ module tb_{{ core }};
   reg in_valid = 1'b0;
   reg out_ready = 1'b0;
   reg [IN_WIDTH-1:0] in_data = {IN_WIDTH{1'b0}};
+{% if ready %}
   wire in_ready, out_valid;
+{% else %}
+  // It has no ready on either side.
+  wire in_ready = 1'b1;
+  wire out_valid;
+{% endif %}
   wire [OUT_WIDTH-1:0] out_data;
 
   {{ core }} dut (
     .clk(clk), .rst(rst),
+{% if ready %}
     .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
     .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
+{% else %}
+    .in_valid(in_valid), .in_data(in_data), .out_valid(out_valid), .out_data(out_data)
+{% endif %}
   );
 
   reg [IN_WIDTH-1:0] inputs [0:COUNT-1];
@@ -89,7 +99,7 @@ module tb_{{ core }};
       if (!in_valid) in_valid = sent < count && (!stalling || lfsr[3] || lfsr[7]);
       if (in_valid) in_data = inputs[sent];
       else in_data = {IN_WIDTH{lfsr[1]}};
-      out_ready = !stalling || (lfsr[0] && (patient ? waiting : lfsr[5]));
+      out_ready = {% if ready %}!stalling || (lfsr[0] && (patient ? waiting : lfsr[5])){% else %}1'b1{% endif %};
     end
   endtask
 

@@ -27,9 +27,14 @@ class AxiStreamCore(Component):
         Its cycles, and the most samples that are in it at a time.
     signed : bool
         Whether the highest bit of `out_data` is a sign.
+    registered_ready : bool
+        Whether the core's `in_ready` is a register; then a sample never has to wait outside of it.
     """
 
-    def __init__(self, core: Component, *, latency: int, signed: bool) -> None:
+    def __init__(
+        self, core: Component, *, latency: int, signed: bool, registered_ready: bool = False
+    ) -> None:
+        self.registered_ready = registered_ready
         self.core = core
         self.latency = latency
         self.signed = signed
@@ -55,7 +60,7 @@ class AxiStreamCore(Component):
         m.submodules.core = core = self.core
         # One more than the core holds, so that one may enter as another leaves.
         m.submodules.lasts = lasts = SyncFIFO(width=1, depth=self.latency + 1)
-        last = self._offer(m, lasts.w_rdy)
+        last = self._pass(m) if self.registered_ready else self._offer(m, lasts.w_rdy)
         m.d.comb += [
             lasts.w_en.eq(core.in_valid & core.in_ready),
             lasts.w_data.eq(last),
@@ -66,6 +71,15 @@ class AxiStreamCore(Component):
             self.m_axis_tlast.eq(lasts.r_data),
         ]
         return m
+
+    def _pass(self, m: Module) -> Value:
+        """Samples to the core as they come; it takes no more of them than there are `lasts` for."""
+        m.d.comb += [
+            self.s_axis_tready.eq(self.core.in_ready),
+            self.core.in_valid.eq(self.s_axis_tvalid),
+            self.core.in_data.eq(self.s_axis_tdata),
+        ]
+        return self.s_axis_tlast
 
     def _offer(self, m: Module, room: Value) -> Value:
         """Samples to the core where there is `room`, by way of a register for one that must wait;

@@ -21,7 +21,7 @@ class FoldedCore(StreamCore):
 
     Takes a sample at a clock edge where `in_valid` and `in_ready` are both high. Its result can be
     taken `latency` edges later and waits until it is; the next sample may enter as it leaves.
-    `rst` drops the sample.
+    `rst` drops the sample. With the handshake "skid" the next sample enters in the cycle after.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ class FoldedCore(StreamCore):
             [reach.width for reach in plan.machine.outputs],
             plan.latency,
             plan.initiation_interval,
+            plan.handshake,
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -103,8 +104,9 @@ class _Datapath:
     def _sequence(self) -> None:
         """Phase after phase; a result waits in the totals, so no sample enters before it leaves."""
         m, core = self.m, self.core
+        leaving = core.out_ready if core.handshake == "global" else Const(0)
         m.d.comb += [
-            core.in_ready.eq(~self.busy & (~core.out_valid | core.out_ready)),
+            core.in_ready.eq(~self.busy & (~core.out_valid | leaving)),
             self.accept.eq(core.in_valid & core.in_ready),
         ]
         phases = list(zip(self.phase, self.plan.phases, strict=True))
