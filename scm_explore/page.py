@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
 from scm_explore.journal import Journal, Record
 from scm_explore.space import Point
+from scm_hw.common.templates import render
 from scm_hw.report import plots
 from scm_hw.report._html_elements import (
     Child,
@@ -34,13 +37,15 @@ AXES = {"lut": "LUTs", "latency_ns": "latency in ns"}
 
 def front_page(result: dict[str, Any], journal: Journal) -> str:
     """The page of a search, from its front.json and its journal."""
-    sections = [_front(result), *_plots(result, journal), _models(result), _how(result)]
+    sections = [*_plots(result, journal), _front(result), _models(result), _how(result)]
     return Page(
         title=join(["Designs for ", name(result["name"])]),
         heading=name(result["name"]),
         lead=f"The best designs found for {result['board']} ({result['part']})",
         cards=_cards(result),
         sections=sections,
+        style="\n" + render(__package__, "front.css").rstrip("\n"),
+        script="" if not result["front"] else render(__package__, "front.js"),
         footer=el(
             "footer",
             f"Made by scm-hw {version('scm-hw')}; the same figures for programs: ",
@@ -95,12 +100,16 @@ def _front(result: dict[str, Any]) -> Section:
             f"These designs are Pareto-optimal in {title}, LUTs and latency. "
             "They were selected on held-out rows; the test rows were not used for any choice.",
         ),
-        table(
-            "Designs, the most accurate first",
-            ("Design", f"{title}, held out", f"{title}, test", "LUT", "FF", "DSP", "BRAM")
-            + ("Cycles", "Latency", "Nodes", "Encoder", "Mechanism"),
-            [_front_row(row, score) for row in rows],
-            text_columns=(9, 10, 11),
+        el(
+            "div",
+            table(
+                "Designs, the most accurate first",
+                ("Design", f"{title}, held out", f"{title}, test", "LUT", "FF", "DSP", "BRAM")
+                + ("Cycles", "Latency", "Nodes", "Encoder", "Mechanism"),
+                [_front_row(row, score) for row in rows],
+                text_columns=(9, 10, 11),
+            ),
+            id="front-table",
         ),
         rest,
         el("p", "LUTs marked ~ are the compiler's estimate; the others are synthesised.")
@@ -131,7 +140,77 @@ def _plots(result: dict[str, Any], journal: Journal) -> list[Section]:
     if not result["front"]:
         return []
     figures = [_plot(result, journal, key) for key in AXES]
-    return [section("tried", "All designs tried", el("div", *figures, class_="pair"))]
+    words = (
+        "Point at a design for its figures and the command that builds it. Limits leave out what "
+        "is beyond them, here and in the tables."
+    )
+    return [
+        section(
+            "tried",
+            "All designs tried",
+            el("p", words),
+            _limits(result),
+            el("div", *figures, class_="pair"),
+            _detail(),
+            _designs(result, journal),
+        )
+    ]
+
+
+def _limits(result: dict[str, Any]) -> Html:
+    """What the page's script filters by; hidden where scripts don't run."""
+    accuracy = result["score"] == "accuracy"
+    fields = [
+        ("lut", "LUTs at most", "1"),
+        ("latency_ns", "Latency at most, ns", "any"),
+        ("score", "Accuracy at least, 0 to 1" if accuracy else "RMSE at most", "any"),
+    ]
+    inputs = [
+        el("label", label, el("input", type="number", name=key, min=0, step=step))
+        for key, label, step in fields
+    ]
+    button = el("button", "All", type="reset")
+    return join(
+        [
+            el("form", *inputs, button, id="limits", hidden="hidden"),
+            el("p", id="kept", class_="note", role="status"),
+        ]
+    )
+
+
+def _detail() -> Html:
+    return el(
+        "div",
+        el("p", el("strong"), " ", el("span")),
+        el("pre", el("code")),
+        id="detail",
+        hidden="hidden",
+        tabindex=0,
+        role="group",
+        aria_label="The design pointed at; arrow keys step through the front",
+    )
+
+
+def _designs(result: dict[str, Any], journal: Journal) -> Html:
+    """Figures of all designs for the page's script; those on the front have their command."""
+    score = result["score"]
+    commands = {row["point"]: row["build"] for row in result["front"]}
+    found = []
+    # The order of the front, then of the search.
+    order = [*commands, *sorted(set(journal.points) - commands.keys())]
+    for number in order:
+        record = journal.points[number]
+        if not record.buildable:
+            continue
+        error, lut, latency = record.objectives
+        value = 1 - error if score == "accuracy" else error
+        shown = _score({f"held_out_{score}": value}, score)
+        words = f"{_score_name(score)} {shown}, {lut:,} LUT, {latency:,g} ns"
+        one = {"design": f"p{number:04d}", "lut": lut, "latency_ns": latency, "score": value}
+        found.append(one | {"words": words, "build": commands.get(number)})
+    text = json.dumps({"score": score, "designs": found}, separators=(",", ":"))
+    # Nothing in it may end the element.
+    return el("script", Html(text.replace("<", "\\u003c")), type="application/json", id="designs")
 
 
 def _plot(result: dict[str, Any], journal: Journal, key: str) -> Html:
@@ -142,12 +221,12 @@ def _plot(result: dict[str, Any], journal: Journal, key: str) -> Html:
     best = [every[n] for n in sorted(on_front)]
     most = [REACH * max(values) for values in zip(*best, strict=True)]
     seen = {n: p for n, p in every.items() if p[0] <= most[0] and p[1] <= most[1]}
-    others = [p for n, p in seen.items() if n not in on_front]
+    others = {n: p for n, p in seen.items() if n not in on_front}
     steps = _lower_edge(best)
     series = [
-        plots.Series("dots", "pc faint", *_columns(others)),
+        plots.Series("dots", "pc faint", *_columns(list(others.values())), _called(others)),
         plots.Series("line", "hw", *_columns(steps)),
-        plots.Series("dots", "hw", *_columns(best)),
+        plots.Series("dots", "hw", *_columns(best), _called(sorted(on_front))),
     ]
     away = len(every) - len(seen)
     described = f"{count(len(best), 'design')} on the front and {len(others):,} others."
@@ -178,6 +257,10 @@ def _place(record: Record, key: str) -> tuple[float, float]:
 
 def _columns(points: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
     return [p[0] for p in points], [p[1] for p in points]
+
+
+def _called(numbers: Iterable[int]) -> list[str]:
+    return [f"p{number:04d}" for number in numbers]
 
 
 def _lower_edge(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -212,7 +295,7 @@ def _models(result: dict[str, Any]) -> Section:
         "models",
         "Build one",
         el("p", "Each model file carries the test rows, on which the build compares PC and FPGA."),
-        el("ul", *items, class_="plain"),
+        el("ul", *items, class_="plain", id="build-list"),
         rest,
     )
 

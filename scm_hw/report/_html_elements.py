@@ -18,7 +18,7 @@ NOTE_LENGTH = 160
 # What stands where there is no figure.
 NOTHING = "\N{EM DASH}"
 
-_VOID = frozenset({"link", "meta"})
+_VOID = frozenset({"input", "link", "meta"})
 # Control characters, lone surrogates, and marks that turn the direction of the text around them.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

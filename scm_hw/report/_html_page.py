@@ -1,10 +1,13 @@
 """The frame that all pages share: head, key figures, contents, sections, footer.
 
-A page loads nothing and runs nothing, which its own content policy holds it to.
+A page loads nothing, and runs nothing but a script of its own where it has one. Its own content
+policy holds it to that.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +30,9 @@ class Page:
     cards: Sequence[Card]
     sections: Sequence[Section]
     footer: Html
+    style: str = ""
+    """Rules beside those that all pages share."""
+    script: str = ""
 
     def markup(self) -> str:
         body = el(
@@ -36,6 +42,7 @@ class Page:
             self._contents(),
             el("main", join((part.markup() for part in self.sections), "\n"), id="content"),
             self.footer,
+            el("script", Html(self.script)) if self.script else None,
         )
         return f'<!DOCTYPE html>\n<html lang="en">\n{self._head()}\n{body}\n</html>\n'
 
@@ -43,14 +50,20 @@ class Page:
         return el(
             "head",
             el("meta", charset="utf-8"),
-            el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+            el("meta", http_equiv="Content-Security-Policy", content=self._policy()),
             el("meta", name="viewport", content="width=device-width, initial-scale=1"),
             el("meta", name="color-scheme", content="light dark"),
             # Without an icon of its own a browser would ask the server for one.
             el("link", rel="icon", href="data:,"),
             el("title", self.title),
-            el("style", Html(render(__package__, "page.css").rstrip("\n"))),
+            el("style", Html(render(__package__, "page.css").rstrip("\n") + self.style)),
         )
+
+    def _policy(self) -> str:
+        if not self.script:
+            return _POLICY
+        digest = base64.b64encode(hashlib.sha256(self.script.encode()).digest()).decode()
+        return f"{_POLICY}; script-src 'sha256-{digest}'"
 
     def _header(self) -> Html:
         cards = [

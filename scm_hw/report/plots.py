@@ -53,12 +53,14 @@ class Series:
     """Points drawn as a `kind` of line, steps, area or dots; values that aren't finite leave gaps.
 
     `x` of steps and areas are edges, one more than `y`. `style` is a class of the style sheet.
+    Dots with `names` can be told apart by a page's script.
     """
 
     kind: str
     style: str
     x: ArrayLike
     y: ArrayLike
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,15 @@ def drawing(
 
 def _drawn(series: Series, x: Axis, y: Axis) -> Html:
     xs, ys = x.shares(series.x) * _SIDE, _SIDE - y.shares(series.y) * _SIDE
+    if series.names:
+        dots = zip(series.names, xs, ys, strict=True)
+        style = f"{series.kind} {series.style}"
+        parts = (
+            el("path", d=f"M{_point(a, b)}h0", class_=style, data_design=one)
+            for one, a, b in dots
+            if _seen(a, b)
+        )
+        return el("g", *parts)
     if series.kind == "dots":
         path = "".join(f"M{_point(a, b)}h0" for a, b in zip(xs, ys, strict=True) if _seen(a, b))
     elif series.kind == "line":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import itertools
 import json
 import re
@@ -79,7 +81,16 @@ def test_the_page_is_complete_in_itself(searched: Path) -> None:
     files = {str(a.attributes["href"]) for a in root.all("a")}
     linked = {name for name in files if not name.startswith("#")}
     assert linked == {p.name for p in folder.iterdir()} - {"front.html"}
-    assert not root.all("script", "img", "iframe")
+    assert not root.all("img", "iframe")
+    data, script = root.all("script")
+    assert data.attributes["type"] == "application/json" and "src" not in script.attributes
+    digest = base64.b64encode(hashlib.sha256(script.text().encode()).digest()).decode()
+    (policy,) = [m for m in root.all("meta") if "http-equiv" in m.attributes]
+    assert str(policy.attributes["content"]).endswith(f"; script-src 'sha256-{digest}'")
+    designs = json.loads(data.text())["designs"]
+    commands = {one["design"]: one["build"] for one in designs if one["build"]}
+    front = front_of(searched / "out")["front"]
+    assert commands == {f"p{row['point']:04d}": row["build"] for row in front}
     (table,) = [t for t in root.all("table") if "most accurate first" in t.text()]
     shown = [[cell.text() for cell in row.children] for row in table.all("tr")[1:]]
     wanted = [
