@@ -1,13 +1,14 @@
 """Accuracy against LUTs on every table at hand, beside boosted trees laid out in gates.
 
     python -m bench.frontier [--quick] [--tables ...] [--learners ...] [--budgets ...] [--splits N]
-                             [--jobs N] [--out bench/results/frontier]
+                             [--grid coarse] [--minutes M] [--jobs N] [--out bench/results/frontier]
 
 At each budget of LUTs stand our machine and the best gradient-boosted trees that keep it, laid out
 as TreeLUT does (`bench.trees`), chosen on validation rows and counted by the same call of Yosys.
 Histogram boosting and CatBoost with their defaults are the ceilings. All learners have the same
 splits (`bench.tables`). A finished trial is kept in a journal at once, and a repeated run does only
-what is missing there. Results go to the terminal, and as JSON, Markdown and SVG to `--out`.
+what is missing there, small tables first. With `--minutes` no trial begins after that time; results
+say how many splits they are of. They go to the terminal, and as JSON, Markdown and SVG to `--out`.
 CatBoost is left out where the extra `bench` is not installed, tables that are not at hand are too.
 """
 
@@ -18,6 +19,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic
 
 from joblib import Parallel, delayed
 from rich.console import Console
@@ -27,6 +29,7 @@ from bench.frontier_learners import CEILINGS, OURS, TREES, Job, jobs_of, run_tri
 from bench.frontier_report import rows_of, show, write
 from bench.paper_journal import Journal, JournalError
 from bench.paper_rivals import available
+from bench.trees.search import GRIDS
 from scm_train.errors import DataError
 
 __all__ = ["main"]
@@ -49,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     learners, at_hand = _at_hand(options, console)
     if not options.show:
         try:
-            _run(_jobs(at_hand, learners, options), options.splits, options.jobs, journal, console)
+            _run(_jobs(at_hand, learners, options), options, journal, console)
         except KeyboardInterrupt:
             sys.exit(f"bench.frontier: interrupted; finished trials are in {options.journal}")
     # What earlier runs found of other tables stays in the results.
@@ -61,49 +64,54 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _jobs(names: Sequence[str], learners: Sequence[str], options: argparse.Namespace) -> list[Job]:
-    return [
-        job for name in names for job in jobs_of(name, learners, options.budgets, options.quick)
-    ]
+    return [job for name in names for job in jobs_of(name, learners, options.budgets, options.grid)]
 
 
 def _at_hand(options: argparse.Namespace, console: Console) -> tuple[list[str], list[str]]:
-    """Learners that are installed and tables that can be read; a line for each of the others."""
+    """Learners that are installed, and tables that can be read, small ones first.
+
+    A line for each of the others.
+    """
     learners = [name for name in options.learners if available(name)]
-    found = []
+    sizes: dict[str, int] = {}
     if len(learners) < len(options.learners):
         console.print("CatBoost is not installed: pip install -e '.[bench]'", highlight=False)
     for name in options.tables:
         try:
-            tables.load(name)
+            sizes[name] = tables.load(name).X.size
         except (tables.TableError, DataError) as error:
             console.print(f"{name} is not at hand: {error}", highlight=False)
-        else:
-            found.append(name)
-    return learners, found
+    return learners, sorted(sizes, key=sizes.__getitem__)
 
 
 def _run(
-    jobs: Sequence[Job], splits: int, workers: int, journal: Journal, console: Console
+    jobs: Sequence[Job], options: argparse.Namespace, journal: Journal, console: Console
 ) -> None:
     """The first split of everything, then the next; each trial is kept as it ends."""
     todo = [
         (job, number)
-        for number in range(splits)
+        for number in range(options.splits)
         for job in jobs
         if number not in journal.trials(job)
     ]
-    pool = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
+    end = monotonic() + 60 * options.minutes
+    # Trials begin one by one, each as another ends.
+    pool = Parallel(options.jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="all")
     done = 0
     with console.status("") as status:
-        for job, number, found in pool(delayed(_trial)(job, number) for job, number in todo):
+        for job, number, found in pool(delayed(_trial)(job, number, end) for job, number in todo):
+            if found is None:
+                continue
             journal.add(job, number, found)
             done += 1
             status.update(f"{done} of {len(todo)} trials: {job.table}, {job.learner}")
-    console.print(f"{done} trials run", highlight=False)
+    left = f", {len(todo) - done} left for the next run" if done < len(todo) else ""
+    console.print(f"{done} trials run{left}", highlight=False)
 
 
-def _trial(job: Job, number: int) -> tuple[Job, int, dict]:
-    return job, number, run_trial(job, number)
+def _trial(job: Job, number: int, end: float) -> tuple[Job, int, dict | None]:
+    """What a trial finds; nothing after the end of the run."""
+    return job, number, run_trial(job, number) if monotonic() < end else None
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -113,6 +121,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=LEARNERS, metavar="NAME")
     parser.add_argument("--budgets", nargs="+", type=_positive, metavar="LUTS")
     parser.add_argument("--splits", type=_positive, help=f"{tables.SPLITS} by default")
+    parser.add_argument(
+        "--grid", choices=GRIDS, help="settings of trees that are tried, coarse by default"
+    )
+    parser.add_argument(
+        "--minutes", type=_positive, default=sys.maxsize, help="begin no trial after so many"
+    )
     parser.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1)
     parser.add_argument("--show", action="store_true", help="run nothing, show what is there")
     parser.add_argument("--journal", type=Path, default=JOURNAL)
@@ -122,6 +136,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.tables = options.tables or (QUICK_TABLES if quick else tables.NAMES)
     options.budgets = sorted(options.budgets or (QUICK_BUDGETS if quick else BUDGETS))
     options.splits = options.splits or (1 if quick else tables.SPLITS)
+    options.grid = options.grid or ("quick" if quick else "coarse")
     options.out = options.out or (RESULTS.with_name("frontier_quick") if quick else RESULTS)
     return options
 

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from bench import tables
 from bench.tables import Split, Table
-from bench.trees.search import FULL, QUICK, Part, best_under, score
+from bench.trees.search import GRIDS, Part, best_under, score
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import FitError
@@ -42,36 +42,30 @@ OPTIONS = Options(multipliers="lut", tables="lut", fold="none")
 class Job:
     """With the number of a split all that decides a trial.
 
-    Trees find the best designs for all `budgets` in one search. Of ours one machine is trained for
-    each budget; without a budget it is the default one.
+    Trees find the best designs for all `budgets` in one search of a `grid`. Of ours one machine is
+    trained for each budget.
     """
 
     table: str
     learner: str
     budgets: tuple[int, ...] = ()
-    quick: bool = False
+    grid: str | None = None
 
     @property
     def key(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def jobs_of(table: str, learners: Sequence[str], budgets: Sequence[int], quick: bool) -> list[Job]:
+def jobs_of(table: str, learners: Sequence[str], budgets: Sequence[int], grid: str) -> list[Job]:
     found = []
     for learner in learners:
         if learner == TREES:
-            found.append(Job(table, learner, tuple(budgets), quick))
+            found.append(Job(table, learner, tuple(budgets), grid))
         elif learner == OURS:
-            found += [Job(table, learner, each) for each in _budgets_of_ours(budgets)]
+            found += [Job(table, learner, (budget,)) for budget in budgets]
         else:
             found.append(Job(table, learner))
     return found
-
-
-def _budgets_of_ours(budgets: Sequence[int]) -> list[tuple[int, ...]]:
-    """One job per budget, if the estimators have a parameter for it."""
-    known = "luts" in SCMRegressor().get_params()
-    return [(budget,) for budget in budgets] if known else [()]
 
 
 def run_trial(job: Job, number: int) -> dict[str, Any]:
@@ -91,8 +85,8 @@ def _trees(job: Job, table: Table, rows: Split, seed: int) -> dict[str, Any]:
         return Part(table.X[numbers], table.y[numbers])
 
     pairs = [(part(a), part(b)) for a, b in tables.validations(table, rows)]
-    grid = QUICK if job.quick else FULL
-    return best_under(job.budgets, table.task, pairs, part(rows.test), grid, seed)
+    assert job.grid is not None
+    return best_under(job.budgets, table.task, pairs, part(rows.test), GRIDS[job.grid], seed)
 
 
 def _ceiling(name: str, table: Table, rows: Split, seed: int) -> dict[str, Any]:
@@ -121,8 +115,8 @@ def _boosting(name: str, task: str) -> Any:
 
 def _ours(job: Job, table: Table, rows: Split, seed: int) -> dict[str, Any]:
     kind = SCMRegressor if table.task == "regression" else SCMClassifier
-    given = {"luts": job.budgets[0]} if job.budgets else {}
-    model = kind(random_state=seed, **given)
+    (budget,) = job.budgets
+    model = kind(random_state=seed, luts=budget)
     start = process_time()
     model.fit(table.X[rows.known], table.y[rows.known])
     seconds = process_time() - start

@@ -19,7 +19,7 @@ from bench.trees.quantised import Quantised, quantise
 from bench.trees.verilog import NAME, to_verilog
 from scm_hw.tools.synthesis import synthesise
 
-__all__ = ["FULL", "QUICK", "Grid", "Part", "best_under", "score"]
+__all__ = ["GRIDS", "Grid", "Part", "best_under", "score"]
 
 #: Designs synthesised for a budget at the most.
 ATTEMPTS = 4
@@ -39,6 +39,10 @@ class Grid:
     class_leaf_bits: Sequence[int] = (2, 3, 4, 5)
     leaf_bits: Sequence[int] = (4, 5, 6, 7, 8)
     most_trees: int = 800
+    #: Numbers of rounds grow by this factor.
+    step: float = 1.25
+    #: Of few rows the mean over several validation parts decides; of these at most so many.
+    validations: int = 3
     #: Larger tables are searched on so many of their training rows.
     search_rows: int = 20_000
 
@@ -46,17 +50,24 @@ class Grid:
         return self.leaf_bits if task == "regression" else self.class_leaf_bits
 
     def rounds(self, outputs: int) -> list[int]:
-        """From 2 on, about a quarter more each time."""
+        """From 2 on, up to the most there may be."""
         most = min(400, self.most_trees // outputs)
-        steps = np.unique(np.rint(2 * 1.25 ** np.arange(40)).astype(int))
+        steps = np.unique(np.rint(2 * self.step ** np.arange(40)).astype(int))
         return [int(n) for n in steps if n <= most]
 
 
-FULL = Grid()
-QUICK = Grid(
-    depths=(2, 3), rates=(0.3,), feature_bits=(6,), class_leaf_bits=(3,), leaf_bits=(5,),
-    most_trees=80, search_rows=5_000,
-)  # fmt: skip
+#: `coarse` takes a fiftieth of the time of `full`, so that all tables are done in an afternoon.
+GRIDS = {
+    "quick": Grid(
+        depths=(2, 3), rates=(0.3,), feature_bits=(6,), class_leaf_bits=(3,), leaf_bits=(5,),
+        most_trees=80, search_rows=5_000,
+    ),
+    "coarse": Grid(
+        depths=(3, 5), feature_bits=(5, 8), class_leaf_bits=(3, 5), leaf_bits=(5, 7), step=1.6,
+        validations=1, search_rows=10_000,
+    ),
+    "full": Grid(),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +120,7 @@ def best_under(
     again on all known rows. The estimate is scaled by what the last synthesis gave for its own.
     """
     start = process_time()
+    pairs = pairs[: grid.validations]
     candidates = _candidates(task, pairs, grid, seed)
     seconds = process_time() - start
     known = Part(*(np.concatenate(part) for part in zip(*map(_arrays, pairs[0]), strict=True)))

@@ -56,20 +56,50 @@ def test_a_run_from_end_to_end_and_once_only(tmp_path, small, monkeypatch):
 
 def test_ours_is_trained_compiled_and_scored_in_integers(small, monkeypatch):
     rows = tables.split(small, 0)
-    found = frontier_learners._ours(Job("boston", OURS), small, rows, 0)
+    found = frontier_learners._ours(Job("boston", OURS, (300,)), small, rows, 0)
     assert found["dsp"] == found["bram"] == 0
-    assert found["lut"] > 0
+    assert 0 < found["lut"] <= 300
     assert found["test"] < 0.6
 
 
-def test_one_machine_for_each_budget_where_there_is_a_parameter(monkeypatch):
-    class WithBudget:
-        def get_params(self):
-            return {"luts": None}
-
-    monkeypatch.setattr(frontier_learners, "SCMRegressor", WithBudget)
-    jobs = jobs_of("boston", [OURS, TREES], [300, 1000], quick=False)
+def test_one_machine_for_each_budget_and_one_search_of_trees():
+    jobs = jobs_of("boston", [OURS, TREES], [300, 1000], "coarse")
     assert [job.budgets for job in jobs] == [(300,), (1000,), (300, 1000)]
+
+
+def test_no_trial_begins_after_the_end(tmp_path, small, monkeypatch, capsys):
+    """What is left is done by the next run."""
+    begun = []
+    minutes = iter([0.0, 30.0, 90.0, 200.0])
+    monkeypatch.setattr(frontier, "monotonic", lambda: 60 * next(minutes))
+
+    def trial(job, number):
+        begun.append(job.learner)
+        return {"test": 0.5, "seconds": 1.0}
+
+    monkeypatch.setattr(frontier, "run_trial", trial)
+    options = ["--tables", "boston", "--splits", "3", "--learners", "histogram boosting"]
+    (row,) = run(tmp_path, *options, "--minutes", "100")
+    assert row["splits"] == len(begun) == 2
+    assert "2 trials run, 1 left for the next run" in capsys.readouterr().out
+
+
+def test_small_tables_come_first(tmp_path, small, monkeypatch):
+    sizes = {"boston": 30, "concrete": 10, "abalone": 20}
+
+    def load(name):
+        return Table(name, np.zeros((sizes[name], 1)), np.zeros(sizes[name]), "regression")
+
+    done = []
+
+    def trial(job, number):
+        done.append(job.table)
+        return {"test": 0.5, "seconds": 1.0}
+
+    monkeypatch.setattr(tables, "load", load)
+    monkeypatch.setattr(frontier, "run_trial", trial)
+    run(tmp_path, "--tables", *sizes, "--learners", "histogram boosting")
+    assert done == ["concrete", "abalone", "boston"]
 
 
 def test_a_budget_without_a_design_has_no_score(tmp_path, small):
