@@ -7,7 +7,7 @@ become one matrix product, in floating point only where every partial sum is exa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,25 @@ def trace(
     wanted = tuple(refs)
     parts = list(_Plan(program, keep=wanted).run_blocks(rows))
     return {r: np.concatenate([values[r] for values in parts]) for r in wanted}
+
+
+def values_given(
+    program: Program, given: Mapping[Ref, Integers], refs: Iterable[Ref]
+) -> dict[Ref, Integers]:
+    """The values of `refs`, from values of earlier references that decide them, one per row."""
+    values = dict(given)
+    rows = len(next(iter(given.values())))
+    waiting = list(refs)
+    while waiting:
+        ref = waiting[-1]
+        missing = [r for r in operands(program.ops[ref]) if r not in values]
+        if ref in values:
+            waiting.pop()
+        elif missing:
+            waiting += missing
+        else:
+            values[waiting.pop()] = _evaluate(program.ops[ref], values, rows)
+    return values
 
 
 def _check_inputs(program: Program, rows: Integers) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from scm_hw.common.progress import advance
 from scm_hw.ir import Program
 from scm_hw.passes.block_tables import block_tables
+from scm_hw.passes.family_tables import family_tables
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.lower_argmax import lower_argmax
 from scm_hw.passes.lower_sums import LUTS_PER_NS, lower_sums
@@ -63,13 +64,15 @@ class Pass:
 
 
 # Each pass relies on those before it: comparisons are in lowest terms before levels are told by
-# them, tables are there before nodes become one, and parity is shared among the nodes that remain.
+# them, tables are there before nodes become one, nodes are tables before those of the same few bits
+# are added up, and parity is shared among the nodes that remain.
 ALWAYS = (
     Pass("simplify", simplify),
     Pass("level_tables", level_tables, _of_technology),
     # Comparisons of single tables, which are tables of bits, and nodes that are constant by now.
     Pass("simplify_tables", simplify),
     Pass("node_tables", node_tables, _of_technology),
+    Pass("family_tables", family_tables, _of_technology),
     Pass("share_parity", share_parity),
     Pass("lower_argmax", lower_argmax),
 )
