@@ -130,7 +130,7 @@ def random_sums(random: Random) -> Program:
     bits = [build.add(AtLeast(code, random.randint(1, 31))) for code in codes for _ in range(5)]
     shared = [_random_table(build, random, levels) for _ in range(3)]
     sums = []
-    for _ in range(random.randint(6, 9)):
+    for _ in range(random.randint(9, 12)):
         # Two levels that most of the sums read, each in several tables.
         own = [_random_table(build, random, [level]) for level in random.choices(levels[:2], k=5)]
         own = own[: random.randint(3, 5)]
@@ -140,10 +140,12 @@ def random_sums(random: Random) -> Program:
         if random.random() < 0.5:
             weights = tuple(random.choice([1, -1]) for _ in terms)
         sums.append(build.add(Sum(terms, weights, random.randint(-9, 9))))
-    nodes = [build.add(AtLeast(total, random.randint(-20, 40))) for total in sums[: len(sums) // 2]]
+    # Enough nodes that two levels in common are worth a block RAM.
+    compared = sums[: 3 * len(sums) // 4]
+    nodes = [build.add(AtLeast(total, random.randint(-20, 40))) for total in compared]
     weights = tuple(random.choice([-7, -1, 1, 3, 8]) for _ in [*nodes, *shared])
     last = build.add(Sum((*nodes, *shared), weights, random.randint(-5, 5), name="output.y"))
-    return build.program(codes, (last, *sums[len(sums) // 2 :]))
+    return build.program(codes, (last, *sums[len(compared) :]))
 
 
 def _random_table(build: Builder, random: Random, levels: list[Ref]) -> Ref:
