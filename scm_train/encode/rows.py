@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,9 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
+    def part(self, rows: slice) -> Rows:
+        """Some of the rows, on their own."""
+
     def unit(self, rows: slice | NDArray) -> NDArray[np.float64]:
         """Inputs scaled to [0, 1] by the training range."""
 
@@ -44,6 +48,9 @@ class ScaledRows:
 
     def __len__(self) -> int:
         return len(self.x)
+
+    def part(self, rows: slice) -> ScaledRows:
+        return ScaledRows(self.x[rows], self.low, self.high, self.encoder)
 
     def unit(self, rows: slice | NDArray) -> NDArray[np.float64]:
         return to_unit(self.x[rows], self.low, self.high)
@@ -69,6 +76,11 @@ class CodedRows:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def part(self, rows: slice) -> CodedRows:
+        part = copy(self)
+        part._kept = self._kept[rows]
+        return part
 
     def unit(self, rows: slice | NDArray) -> NDArray[np.float64]:
         """Mid-code, which every encoder takes for any input of that code."""

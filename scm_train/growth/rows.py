@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scm_model import Layer
 from scm_train.chunks import ChunkMap
 from scm_train.encode.rows import Rows
+from scm_train.growth.further_bits import bit_system
 from scm_train.growth.margin import Gap, node_gap
 from scm_train.search.candidates import Candidates
 from scm_train.search.layer_inputs import LayerInputs, NodeInputs, first_inputs
@@ -210,6 +211,8 @@ class LocalRows:
         self, layers: tuple[Layer, ...], linear: LinearPart
     ) -> tuple[Floats, Floats]:
         assert self._rest is not None
+        if all(layer.hard and layer.binary for layer in layers):
+            return bit_system(self._rest, layers, linear, self.map)
         return self._rest.system(layers, linear, self.map)
 
     def square_errors(self, side: int, readouts: Floats) -> Floats:

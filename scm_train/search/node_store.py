@@ -24,6 +24,14 @@ class NodeStore:
         self.packed = activation in HARDWARE_ACTIVATIONS
         self._columns: list[NDArray] = []
 
+    @classmethod
+    def of_words(cls, words: NDArray[np.uint64], activation: str, rows: int) -> NodeStore:
+        """Nodes that fire or not, by their bits as in :mod:`scm_train.solve.packed`."""
+        store = cls(rows, activation)
+        bits = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+        store._columns = list(bits[:, : -(-rows // 8)])
+        return store
+
     def __len__(self) -> int:
         return len(self._columns)
 

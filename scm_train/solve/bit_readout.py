@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scm_train.chunks import ChunkMap
 from scm_train.solve import packed
 
-__all__ = ["BitNodes", "BitReadout", "Residual"]
+__all__ = ["BitNodes", "BitReadout", "Residual", "WholeNumbers"]
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -79,7 +79,14 @@ class BitNodes:
 
     def products(self, others: BitNodes) -> Floats:
         """``<h, g>`` (nodes, others) of all pairs, exact."""
-        both = packed.overlaps(self.words, others.words)
+        return self._products(others, packed.overlaps(self.words, others.words))
+
+    @property
+    def gram(self) -> Floats:
+        """``<h, g>`` of all pairs of these nodes."""
+        return self._products(self, packed.overlaps_within(self.words))
+
+    def _products(self, others: BitNodes, both: NDArray[np.int64]) -> Floats:
         gain, shift = self.gain[:, None], self.shift[:, None]
         return (
             gain * others.gain * both

@@ -127,14 +127,16 @@ def test_what_hardware_cannot_take_is_refused() -> None:
 
 
 def test_probes_hold_what_the_program_computes() -> None:
-    found = compiled(layers=(4,))
+    # More bits of level than one table takes in.
+    found = compiled(layers=(4,), features=3, bits=7)
     assert found.verilog
-    row = np.array([3, 12])
+    row = np.array([3, 12, 7])
     probes = expected_probes(found, row)
     values = oracle.all_values(found.program, row.tolist())
-    assert {probe.stage.split(", ")[1] for probe in probes} >= {
-        op.name for op in found.program.ops if op.name and op.name.startswith("layer1.node")
-    }
+    nodes = {f"layer1.node{k}" for k in range(4)}
+    assert nodes & {op.name for op in found.program.ops}
+    stages = {probe.stage.split(", ")[1] for probe in probes}
+    assert stages >= nodes & {op.name for op in found.program.ops}
     expected = [(p.cycle, p.signal, values[p.ref]) for p in found.core.probes]
     assert sorted((p.offset, p.signal, p.expected) for p in probes) == sorted(expected)
     assert [p.offset for p in probes] == sorted(p.offset for p in probes)

@@ -28,6 +28,8 @@ def test_compiled_loops_and_references_agree(rows: int) -> None:
     first, second = (packed.pack(RNG.random((n, rows)) < 0.4) for n in (5, 9))
     found = packed.overlaps(first, second)
     np.testing.assert_array_equal(found, packed.overlaps_reference(first, second))
+    within = packed.overlaps_within(first)
+    np.testing.assert_array_equal(within, packed.overlaps_reference(first, first))
     bits = [packed.unpack(words, rows).astype(int) for words in (first, second)]
     np.testing.assert_array_equal(found, bits[0] @ bits[1].T)
     values = RNG.integers(-(1 << 40), 1 << 40, (2, rows))
