@@ -110,9 +110,10 @@ class Learner(BaseEstimator):
     input_bits : int, None or "auto"
         Bits of an input's code. ``"auto"``: 12 where the encoder codes bits or every activation is
         sign or step, else None, no quantisation.
-    inputs_per_node : None, int, sequence or mapping
+    inputs_per_node : None, int, sequence or mapping, or a list of these with one per layer
         Features (in deeper layers, nodes of the layer before) that a candidate sees: all, a number,
-        one of several at random, or of ``{number: share}``.
+        one of several at random, or of ``{number: share}``. In hardware a node of up to six nodes
+        of the layer before is one LUT: ``[(1, 2), (2, 3, 4, 5, 6)]``.
     sign_pattern : "free", "monotone" or float
         Whether a feature's coded bits have a sign each or one in common; or the share of candidates
         for which they have one in common.
@@ -527,7 +528,7 @@ def _indicators(indices: NDArray, count: int) -> NDArray[np.float64]:
 def _untupled(value: Any) -> Any:
     """Undo what JSON does to tuples and to a mapping's whole-number keys."""
     if isinstance(value, list):
-        return tuple(value)
+        return tuple(map(_untupled, value))
     if isinstance(value, Mapping):
         return {int(k): v for k, v in value.items()}
     return value

@@ -221,7 +221,8 @@ def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add(
         "--inputs-per-node",
         type=inputs_per_node,
-        help="number of features that a node sees: 2, one of 1,2,3, shares 1:0.5,2:0.5, or all",
+        help="number of features (or nodes of the layer before) that a node sees: 2, one of 1,2,3, "
+        "shares 1:0.5,2:0.5, or all; layers apart by slashes, as in 1,2/2,3,4,5,6",
     )
     add(
         "--sign-pattern",
@@ -429,7 +430,11 @@ def numbers(text: str) -> tuple[float, ...]:
 
 
 def inputs_per_node(text: str) -> Any:
-    """All, a number, one of several numbers, or shares of numbers."""
+    """All, a number, one of several numbers, or shares of numbers; of each layer by slashes."""
+    if "/" in text:
+        # A plain number alone would be one of several for all layers.
+        layers = [inputs_per_node(part) for part in text.split("/")]
+        return [(own,) if isinstance(own, int) else own for own in layers]
     if text == "all":
         return None
     if ":" in text:

@@ -118,6 +118,7 @@ class _Growth:
     def add_layer(self, number: int) -> bool:
         """Grow one layer; False if it stayed empty, and with it all that would follow."""
         self.rows.open_layer(self.settings.activations[number])
+        self.search.open_layer(number)
         self._nodes.append([])
         begun = len(self.history.removed)
         reason = self._fill_layer(number)

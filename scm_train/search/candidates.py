@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,19 @@ from scm_train.errors import ParameterError
 from scm_train.search.layer_inputs import LayerInputs
 from scm_train.search.level_tables import LevelTables
 
-__all__ = ["BiasRange", "CandidateDraw", "Candidates", "InputsPerNode", "SignPattern", "joined"]
+__all__ = [
+    "BiasRange",
+    "CandidateDraw",
+    "Candidates",
+    "InputsPerNode",
+    "SignPattern",
+    "is_per_layer",
+    "joined",
+]
 
-InputsPerNode = int | Sequence[int] | Mapping[int, float] | None
+#: Of every node; or a list with an entry per layer, of which some are no plain numbers.
+Fan = int | Sequence[int] | Mapping[int, float] | None
+InputsPerNode = Fan | Sequence[Fan]
 SignPattern = str | float
 BiasRange = str | tuple[float, float]
 
@@ -78,11 +89,12 @@ class CandidateDraw:
 
     ``weights`` is ``"binary"`` or ``"real"``. ``inputs_per_node`` is the number of groups that a
     candidate sees: None for all, a number, a sequence to choose from, or a mapping from numbers to
-    their shares. ``sign_pattern`` is ``"free"``, ``"monotone"`` (one sign for all inputs of a
-    group) or the share of monotone candidates. ``bias_range`` is a pair, ``"paper"`` for [-1, 1],
-    ``"data"`` for a bias that puts the candidate's threshold next to its own sum on a random row,
-    ``"middle"`` for the same draw, of which the engine moves the threshold of a node that joins, or
-    ``"auto"``: the data's where the inputs are bits, elsewhere the paper's.
+    their shares; or a list of such, one per layer (:meth:`of_layer`). ``sign_pattern`` is
+    ``"free"``, ``"monotone"`` (one sign for all inputs of a group) or the share of monotone
+    candidates. ``bias_range`` is a pair, ``"paper"`` for [-1, 1], ``"data"`` for a bias that puts
+    the candidate's threshold next to its own sum on a random row, ``"middle"`` for the same draw,
+    of which the engine moves the threshold of a node that joins, or ``"auto"``: the data's where
+    the inputs are bits, elsewhere the paper's.
     """
 
     def __init__(
@@ -98,10 +110,17 @@ class CandidateDraw:
         self.inputs_per_node = inputs_per_node
         self.sign_pattern = sign_pattern
         self.bias_range = bias_range
-        self._sizes, self._shares = _mixture(inputs_per_node)
+        self._layers = [_mixture(fan) for fan in _by_layer(inputs_per_node)]
+        self._sizes, self._shares = self._layers[0]
         self._monotone = _monotone_share(sign_pattern)
         self._range = _bias_interval(bias_range)
         self._by_data = isinstance(bias_range, str) and bias_range in ("data", "middle")
+
+    def of_layer(self, number: int) -> CandidateDraw:
+        """The draw for one layer, from 0; beyond the last entry of ``inputs_per_node`` it stays."""
+        own = copy(self)
+        own._sizes, own._shares = self._layers[min(number, len(self._layers) - 1)]
+        return own
 
     def __call__(
         self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
@@ -216,8 +235,21 @@ def _unpacked(packed: NDArray[np.uint8], count: int, inputs: int) -> NDArray[np.
     return signs.reshape(-1, inputs)
 
 
+def is_per_layer(inputs_per_node: InputsPerNode) -> bool:
+    """Whether there is an entry for each layer: (1, 2) is none, [(1, 2), 6] is."""
+    if not isinstance(inputs_per_node, Sequence) or isinstance(inputs_per_node, str):
+        return False
+    return any(one is None or isinstance(one, (Sequence, Mapping)) for one in inputs_per_node)
+
+
+def _by_layer(inputs_per_node: InputsPerNode) -> Sequence[Fan]:
+    if is_per_layer(inputs_per_node):
+        return cast(Sequence[Fan], inputs_per_node)
+    return [cast(Fan, inputs_per_node)]
+
+
 def _mixture(
-    inputs_per_node: InputsPerNode,
+    inputs_per_node: Fan,
 ) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
     if inputs_per_node is None:
         return None, None
@@ -231,7 +263,7 @@ def _mixture(
     if not sizes or not whole or min(shares) < 0 or not 0 < sum(shares) < np.inf:
         raise ParameterError(
             "inputs_per_node must be None, a positive whole number, several of them, or a mapping "
-            f"from them to positive shares, not {inputs_per_node!r}"
+            f"from them to positive shares, or a list of such, not {inputs_per_node!r}"
         )
     return np.array(sizes, dtype=np.int64), np.array(shares, dtype=float) / sum(shares)
 

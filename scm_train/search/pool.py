@@ -58,8 +58,13 @@ class PoolSearch:
     ):
         self.settings = settings
         self.history = history
-        self._draw, self._rng, self._map = draw, rng, chunk_map
+        self._whole = self._draw = draw
+        self._rng, self._map = rng, chunk_map
         self._pool: _Pool | None = None
+
+    def open_layer(self, number: int) -> None:
+        """From here on find nodes for this layer, from 0."""
+        self._draw = self._whole.of_layer(number)
 
     def find(
         self, inputs: LayerInputs, activation: str, readout: BitReadout, count: int

@@ -68,10 +68,15 @@ class Search:
     ):
         self.settings = settings
         self.history = history
+        self._draw = draw
         self._draws = Draws(draw, rng)
         self._scoring = scoring
         #: Draws that the node before took; the next is not likely to take fewer.
         self._expected = 1
+
+    def open_layer(self, number: int) -> None:
+        """From here on find nodes for this layer, from 0."""
+        self._draws.draw = self._draw.of_layer(number)
 
     def find(
         self, inputs: LayerInputs, activation: str, readout: Any, count: int

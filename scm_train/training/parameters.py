@@ -13,7 +13,7 @@ from scm_train.algorithms import Algorithm
 from scm_train.encode.encoders import parse_encoder
 from scm_train.errors import ParameterError
 from scm_train.growth.settings import Settings
-from scm_train.search.candidates import BiasRange, CandidateDraw
+from scm_train.search.candidates import BiasRange, CandidateDraw, is_per_layer
 from scm_train.search.search import SearchSettings
 
 __all__ = [
@@ -70,6 +70,8 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
     activations = _per_layer("activation", p["activation"], layers)
     for name in activations:
         activation(name)
+    if is_per_layer(p["inputs_per_node"]):
+        _per_layer("inputs_per_node", p["inputs_per_node"], layers)
     bias_range = _bias_range_of(p)
     return Settings(
         max_nodes=tuple(
@@ -239,6 +241,8 @@ def asked_layers(parameters: dict[str, Any]) -> int:
     if parameters["layers"] is not None:
         return parameters["layers"]
     values = [parameters[name] for name in ("max_nodes", "activation", "candidates")]
+    if is_per_layer(parameters["inputs_per_node"]):
+        values.append(parameters["inputs_per_node"])
     return max((len(value) for value in values if _is_list(value)), default=1)
 
 

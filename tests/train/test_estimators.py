@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 from math import nan
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -161,6 +162,27 @@ def test_per_layer_lists() -> None:
     ).fit(x, y)
     assert model.machine_.nodes == (9, 7, 3)
     assert [layer.activation for layer in model.machine_.layers] == ["sign", "step", "sign"]
+
+
+@pytest.mark.parametrize("search", ["pool", "fresh"])
+def test_inputs_per_node_of_each_layer(search: str, tmp_path: Path) -> None:
+    x, y = regression()
+    fan = [1, (2, 3), None]
+    settings = {"max_nodes": 6, "search": search, "stop_step": 100, "random_state": 0}
+    model = SCMRegressor(inputs_per_node=fan, encoder="none", **settings).fit(x, y)
+    seen = [layer.mask.sum(axis=1) for layer in model.machine_.layers[:2]]
+    assert set(seen[0]) == {1}
+    assert set(seen[1]) <= {2, 3}
+    assert model.machine_.layers[2].mask is None
+    model.save(tmp_path / "m.npz")
+    loaded = SCMRegressor.load(tmp_path / "m.npz")
+    assert loaded.inputs_per_node == (1, (2, 3), None)
+    np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
+
+
+def test_inputs_per_node_of_another_number_of_layers() -> None:
+    with pytest.raises(ParameterError, match=r"inputs_per_node must be one value or one per layer"):
+        SCMRegressor(max_nodes=(5, 5, 5), inputs_per_node=[(1, 2), 6]).fit(*regression())
 
 
 def test_several_targets_in_their_own_units() -> None:

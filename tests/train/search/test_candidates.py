@@ -56,6 +56,15 @@ def test_selective_candidates_see_k_groups_and_no_more(k: int) -> None:
     np.testing.assert_allclose(batch.mask.mean(axis=0), min(k, 5) / 5, atol=0.03)
 
 
+def test_each_layer_may_have_a_number_of_its_own() -> None:
+    draw = CandidateDraw(inputs_per_node=[2, (1, 3), None])
+    seen = []
+    for number in range(4):
+        batch = draw.of_layer(number)(np.random.default_rng(1), inputs(), ROWS, 300)
+        seen.append(None if batch.mask is None else set(batch.mask.sum(axis=1)))
+    assert seen == [{2}, {1, 3}, None, None]
+
+
 @pytest.mark.parametrize(
     ("mixture", "shares"),
     [((1, 2, 4), {1: 1 / 3, 2: 1 / 3, 4: 1 / 3}), ({1: 3, 3: 1}, {1: 0.75, 3: 0.25})],
