@@ -168,7 +168,7 @@ def test_per_layer_lists() -> None:
 def test_inputs_per_node_of_each_layer(search: str, tmp_path: Path) -> None:
     x, y = regression()
     fan = [1, (2, 3), None]
-    settings = {"max_nodes": 6, "search": search, "stop_step": 100, "random_state": 0}
+    settings = {"max_nodes": 14, "search": search, "stop_step": 100, "random_state": 0}
     model = SCMRegressor(inputs_per_node=fan, encoder="none", **settings).fit(x, y)
     seen = [layer.mask.sum(axis=1) for layer in model.machine_.layers[:2]]
     assert set(seen[0]) == {1}
