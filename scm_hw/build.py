@@ -39,10 +39,11 @@ from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
 from scm_hw.load import Model, read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
+from scm_hw.report.resources import Synthesis, surroundings
 from scm_hw.target.resources import USABLE_SHARE, Resources, fits
 from scm_hw.tools.nextpnr import Implementation, implement, require_tools
 from scm_hw.tools.process import kill_all
-from scm_hw.tools.synthesis import expected_seconds, synthesise
+from scm_hw.tools.synthesis import expected_seconds, synthesise, synthesise_around
 from scm_hw.verify import SimResult
 from scm_hw.verify.check import (
     FAILED,
@@ -223,7 +224,7 @@ def _checked(
     tools: Tools,
     places: _Places,
     log: Log,
-) -> tuple[list[SimResult], Resources | None, Implementation | None]:
+) -> tuple[list[SimResult], Synthesis | None, Implementation | None]:
     """Simulate while the core is synthesised and, where that makes a bitstream, routed."""
     workdir, failure = places.workdir, places.failure
     netlist = workdir / "netlist" / "netlist.v" if how.gate_sim else None
@@ -282,7 +283,7 @@ def _write_bitstream(folder: Path, design: Design, routed: Implementation) -> No
         ) from None
 
 
-Synthesised = Callable[[], Resources | None]
+Synthesised = Callable[[], Synthesis | None]
 Implemented = Callable[[], Implementation | None]
 
 
@@ -295,13 +296,17 @@ def _synthesis(
     if netlist is not None:
         netlist.parent.mkdir()
 
-    def synthesised() -> Resources | None:
+    def synthesised() -> Synthesis | None:
         if not how.synthesis or family is None:
             return None
         top = design.names.core
         found = synthesise({f"{top}.v": design.verilog}, top, family, netlist=netlist)
         fits(found, design.board.room)
-        return found
+        around = {
+            part: synthesise_around(design.verilog, top, files[f"{module}.v"], module, family)
+            for part, module in surroundings(design)
+        }
+        return Synthesis(found, around)
 
     def implemented() -> Implementation | None:
         if not _wants_bitstream(design, how):

@@ -46,7 +46,8 @@ from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.ports import CorePorts
-from scm_hw.schedule import Cost, Ends, Layout, Schedule, estimate, lay_out
+from scm_hw.schedule import Around, Cost, Ends, Layout, Schedule, estimate, lay_out
+from scm_hw.schedule.schedule import fastest_clock_mhz
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
 from scm_hw.target.resources import USABLE_SHARE, Needs, Resources, near_limit, within
 from scm_hw.tools.synthesis import synthesise
@@ -137,6 +138,20 @@ class Design:
         if isinstance(self.schedule, FoldPlan):
             return estimate_fold(self.schedule)
         return estimate(self.program, self.schedule)
+
+    def around(self, part: str) -> Around:
+        """What is around the core: its "wrapper", or the board's "top"."""
+        options, ports = self.options, self.ports
+        kind = options.interface if part == "wrapper" else options.top
+        tech = TECHNOLOGIES[self.grade]
+        ends = _ends(self.board, options)
+        return Around(kind, ports.in_widths, ports.out_widths, ends, tech)
+
+    def max_clock_mhz_of(self, part: str) -> float:
+        """The fastest clock of core and surroundings by the delay model."""
+        around = self.around(part)
+        own = fastest_clock_mhz(around.longest_ns() * around.tech.scale, around.tech)
+        return min(own, self.schedule.max_clock_mhz)
 
     @property
     def needs(self) -> Needs:

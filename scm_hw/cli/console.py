@@ -149,6 +149,7 @@ def show_c_build(build: Build) -> None:
 def summary_lines(report: dict[str, Any]) -> list[str]:
     """Accuracy, time, resources and checks, a line each."""
     lines = [_accuracy_line(report), _time_line(report), _resource_line(report)]
+    lines += [_around_line(report, part) for part in ("wrapper", "top")]
     lines.append(_routed_line(report))
     for name, verdict in report["bit_exact"].items():
         lines.append(
@@ -206,6 +207,19 @@ def _resource_line(report: dict[str, Any]) -> str:
         parts.insert(1, f"{used['lut_sites']:,} LUT sites")
     parts += [f"{used[kind]:g} {kind.upper()}" for kind in ("carry4", "dsp", "bram") if used[kind]]
     return f"{', '.join(parts)} ({used['source']})"
+
+
+def _around_line(report: dict[str, Any], part: str) -> str:
+    """The core together with its wrapper, or in the board top."""
+    used = report["resources"].get(part)
+    if used is None:
+        return ""
+    parts = [f"{used['lut']:,} LUT, {used['lut_sites']:,} LUT sites, {used['ff']:,} FF"]
+    parts += [f"{used[kind]:g} {kind.upper()}" for kind in ("carry4", "dsp", "bram") if used[kind]]
+    return (
+        f"with the {part} {used['module']}: {', '.join(parts)} ({used['source']}), "
+        f"{used['max_clock_mhz_modelled']:g} MHz by the delay model"
+    )
 
 
 def _routed_line(report: dict[str, Any]) -> str:

@@ -164,7 +164,34 @@ def resources_section(report: dict[str, Any]) -> Section:
             f"The core in {device['name']}",
             numbers("Numbers", _resource_table(used, device)),
         ),
+        *_around_table(report),
     )
+
+
+def _around_table(report: dict[str, Any]) -> tuple[Html, ...]:
+    """The core alone, behind its bus and in the board top, a line each."""
+    used = report["resources"]
+    parts = [(part, used[part]) for part in ("wrapper", "top") if used.get(part) is not None]
+    if not parts:
+        return ()
+    core = used | {"max_clock_mhz_modelled": report["max_clock_mhz_modelled"]}
+    rows = [
+        (
+            f"{part}, {cells['module']}" if part != "core" else part,
+            *(_or_dash(cells[key]) for key in ("lut", "lut_sites", "ff", "carry4", "dsp")),
+            f"{cells['bram']:g}",
+            f"{cells['max_clock_mhz_modelled']:,g} MHz",
+        )
+        for part, cells in [("core", core), *parts]
+    ]
+    words = (
+        "A wrapper and the board top are counted with the core in them: each is synthesised "
+        "around the core as a black box, and the core's cells are added. The clock is the fastest "
+        "by the delay model; what a wrapper's logic takes of the core's first cycle is part of the "
+        "core's schedule."
+    )
+    columns = ("What", "LUT", "LUT sites", "FF", "CARRY4", "DSP", "BRAM", "Clock")
+    return (el("p", words), table("The core, and what is around it", columns, rows))
 
 
 def _labels(device: dict[str, Any]) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from scm_hw.boards.toolchains import synthesis_family
 from scm_hw.design import Design
 from scm_hw.emit.formats import Field, input_fields, output_fields
 from scm_hw.emit.identity import describe
@@ -14,11 +13,10 @@ from scm_hw.ir import Range
 from scm_hw.load import Model
 from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report.accuracy import accuracy
+from scm_hw.report.resources import Synthesis, resources_of
 from scm_hw.report.storage import weights
 from scm_hw.target.devices import Device
-from scm_hw.target.resources import Resources
 from scm_hw.tools.nextpnr import Implementation
-from scm_hw.tools.yosys_scripts import SYNTHESIS
 from scm_hw.verify import NETLIST, SimResult
 from scm_hw.verify.rows import CheckRows
 
@@ -30,7 +28,7 @@ def make_report(
     design: Design,
     rows: CheckRows,
     simulations: list[SimResult],
-    resources: Resources | None,
+    resources: Synthesis | None,
     routed: Implementation | None = None,
 ) -> dict[str, Any]:
     """Everything about a build, in the keys of the design page; the same for equal builds."""
@@ -67,7 +65,7 @@ def make_report(
     report |= {
         "checks": _checks(rows, simulations),
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
-        "resources": _resources(design, resources),
+        "resources": resources_of(design, resources),
         "device": _device(design.board.device),
         "implementation": _implementation(design, routed),
         "fold": _fold(design.fold),
@@ -112,33 +110,6 @@ def _verdict(result: SimResult) -> dict[str, Any]:
         "initiation_interval": result.interval,
         "version": result.version,
     }
-
-
-def _resources(design: Design, found: Resources | None) -> dict[str, Any]:
-    guess = design.estimate
-    estimated = {"lut": guess.lut, "ff": guess.ff, "dsp": guess.dsp, "bram": guess.bram}
-    if found is None:
-        sites = {"lut_sites": guess.lut_sites}
-        return {**estimated, **sites, "carry4": None, "source": "estimate"}
-    return {
-        "lut": found.lut,
-        "lut_sites": found.lut_sites,
-        "route_throughs": found.route_throughs,
-        "lut_pairs": found.lut_pairs,
-        "ff": found.ff,
-        "carry4": found.carry4 if design.board.family == "xc7" else None,
-        "dsp": found.dsp,
-        "bram": found.bram,
-        "lutram": found.lutram,
-        "srl": found.srl,
-        "by_cell": dict(found.by_cell),
-        "source": f"yosys {_synthesis(design)}",
-        "estimate": estimated,
-    }
-
-
-def _synthesis(design: Design) -> str:
-    return SYNTHESIS[synthesis_family(design.board) or ""].removesuffix(" -family xc7")
 
 
 def _implementation(design: Design, routed: Implementation | None) -> dict[str, Any] | None:

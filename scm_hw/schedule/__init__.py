@@ -1,5 +1,6 @@
 """When things happen and what they cost: a delay model, a cost model, and a cycle for each op."""
 
+from scm_hw.schedule.around import Around
 from scm_hw.schedule.costs import Cost, by_operation, estimate
 from scm_hw.schedule.ends import Ends
 from scm_hw.schedule.pipeline import MODES, Layout, lay_out
@@ -7,6 +8,7 @@ from scm_hw.schedule.schedule import Schedule, schedule
 
 __all__ = [
     "MODES",
+    "Around",
     "Cost",
     "Ends",
     "Layout",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from scm_hw.errors import FitError
@@ -67,6 +68,15 @@ class Resources:
     def lut_sites(self) -> int:
         """All LUTs that the design occupies."""
         return self.lut + self.route_throughs - self.lut_pairs + self.lutram + self.srl
+
+    def __add__(self, other: Resources) -> Resources:
+        cells = Counter(self.by_cell) + Counter(other.by_cell)
+        counts = {
+            f.name: getattr(self, f.name) + getattr(other, f.name)
+            for f in fields(self)
+            if f.name != "by_cell"
+        }
+        return Resources(**counts, by_cell=dict(sorted(cells.items())))
 
     @classmethod
     def from_cells(cls, cells: Mapping[str, int]) -> Resources:

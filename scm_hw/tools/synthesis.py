@@ -11,12 +11,15 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from scm_hw.common.cache import user_cache, write_atomically
 from scm_hw.errors import ToolError
 from scm_hw.target.resources import Resources
 from scm_hw.tools import yosys_scripts, yowasp
+from scm_hw.tools.black_box import black_box, without_unknown_parameters
 from scm_hw.tools.lut_sites import extra_sites
 from scm_hw.tools.process import run_tool, telling_line
 
@@ -61,6 +64,24 @@ def synthesise(
     if netlist is not None and text is not None:
         netlist.write_text(text, encoding="utf-8")
     return Resources.from_cells(cells)
+
+
+def synthesise_around(
+    core_verilog: str, core: str, verilog: str, top: str, family: str, **how: Any
+) -> Resources:
+    """The cells of a module around the core, without those of the core itself.
+
+    The core is a black box to it, as the netlist of a core is in the flow of most vendors, so that
+    a wrapper takes seconds whatever the size of its core. Synthesis of both together moves a few
+    LUTs across the border.
+    """
+    sources = {
+        f"{core}.v": black_box(core_verilog, core),
+        f"{top}.v": without_unknown_parameters(verilog),
+    }
+    found = synthesise(sources, top, family, **how)
+    cells = {cell: number for cell, number in found.by_cell.items() if cell != core}
+    return replace(found, by_cell=cells)
 
 
 def _digest(verilog: Mapping[str, str], script: str) -> str:

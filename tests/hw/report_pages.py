@@ -13,13 +13,17 @@ from scm_hw.design import Design, Options, compile_model
 from scm_hw.load import model_from_arrays
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
+from scm_hw.report.resources import Synthesis
 from scm_hw.target.resources import Resources
 from scm_hw.verify import SimResult
 from scm_hw.verify.rows import CheckRows, check_rows
 from tests.pages import Element
 from tests.support import meta_array, model_arrays
 
-RESOURCES = Resources(lut=321, ff=123, carry4=45, dsp=6, bram=0.5)
+RESOURCES = Synthesis(
+    Resources(lut=321, ff=123, carry4=45, dsp=6, bram=0.5),
+    {"wrapper": Resources(lut=30, ff=20), "top": Resources(lut=1400, ff=700, bram=0.5)},
+)
 SIMULATIONS = [
     SimResult("amaranth", "0.5", 24, 0, 4, 1),
     SimResult("icarus", "12.0", 246, 0, 4, 1),

@@ -87,11 +87,15 @@ def test_clock_slack_and_errors_are_up_front() -> None:
 
 
 def test_wrapper_and_top_are_apart_from_the_core_where_they_are_known() -> None:
-    _, report, design, rows = example("regression")
-    known = {"wrapper": {"lut": 1234, "ff": 56}, "top": {"lut": 4321, "ff": 65}}
-    markup = html_report(report | {"resources": report["resources"] | known}, design, rows)
-    assert "Core and wrapper" in markup and "1,234 LUT" in markup
-    assert "Whole board top" in markup and "4,321 LUT" in markup
+    arrays = model_arrays(3, **MODELS["regression"])
+    page, report, *_ = reported(arrays, options=Options(interface="axis"))
+    used = report["resources"]
+    assert "Core and wrapper" in page and f"{used['wrapper']['lut']:,} LUT" in page
+    assert "Whole board top" in page and f"{used['top']['lut']:,} LUT" in page
+    assert used["wrapper"]["lut"] == used["lut"] + 30
+    assert used["top"]["lut"] == used["lut"] + 1400
+    bare, report, *_ = reported(arrays)
+    assert "Core and wrapper" not in bare and report["resources"]["wrapper"] is None
 
 
 def test_rows_that_are_a_sample_are_called_one() -> None:
