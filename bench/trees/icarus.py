@@ -44,5 +44,5 @@ def simulate(verilog: str, model: Quantised, codes: NDArray[np.integer]) -> NDAr
         )
         code, output = run_program(program, cwd=folder, log=log, timeout=limit)
         if code:
-            raise ToolError(f"vvp must succeed, not fail ({telling_line(log)})")
+            raise ToolError(f"can't run vvp: {telling_line(log)}")
         return np.array(output.split(), dtype=np.int64)

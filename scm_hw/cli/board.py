@@ -36,8 +36,14 @@ DesignOptions = Callable[[argparse.Namespace], Options]
 
 def add_board_commands(commands: Any, add_design: AddDesign, options: DesignOptions) -> None:
     """Add both; how a design is told and compiled is the command line's to say."""
-    _add_run(commands.add_parser("run", help="run rows on a board, beside the PC model"))
-    emulating = commands.add_parser("emulate", help="a board without a board, in Verilator")
+    _add_run(
+        commands.add_parser(
+            "run", help="run rows on a board, and compare it with the model on the PC"
+        )
+    )
+    emulating = commands.add_parser(
+        "emulate", help="emulate the board in Verilator, behind a pseudo-terminal"
+    )
     add_design(emulating)
     _add_emulate(emulating)
     emulating.set_defaults(run=lambda args: _emulate(args, options))
@@ -48,13 +54,16 @@ def add_baud(parser: argparse.ArgumentParser) -> None:
         "--baud",
         type=int,
         default=DEFAULT_BAUD,
-        help=f"of the serial port, up to {MAX_BAUD} (default %(default)s)",
+        help=f"baud rate of the serial port, up to {MAX_BAUD} (default %(default)s)",
     )
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--force", action="store_true", help="replace files or folders of others too, never inputs"
+        "--force",
+        action="store_true",
+        help="replace existing files or folders that this command did not write; inputs are never "
+        "replaced",
     )
 
 
@@ -65,33 +74,42 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port",
         default=AUTO,
-        help="serial port, or auto (default): the first USB one where a board with the model says "
-        "hello",
+        help="serial port, or auto (default): the first USB port where a board with this model "
+        "answers",
     )
     add_baud(parser)
     parser.add_argument(
         "--model",
         type=Path,
-        help="default: the file that the board was built from, here or in rtl_out/",
+        help="model file (default: the one that the board was built from, if it is here or in "
+        "rtl_out/)",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=_run)
 
 
 def _add_emulate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--name", help="default: the model's own, or that of its file")
     parser.add_argument(
-        "--baud", type=int, help="of the emulated board (default: as fast as its receiver can)"
+        "--name", help="name of the design (default: that of the model, or of its file)"
     )
     parser.add_argument(
-        "--link", type=Path, metavar="PATH", help="a path that leads to the pseudo-terminal"
+        "--baud",
+        type=int,
+        help="baud rate of the emulated board (default: the fastest that it can receive)",
+    )
+    parser.add_argument(
+        "--link", type=Path, metavar="PATH", help="symbolic link to the pseudo-terminal to make"
     )
     add_force(parser)
     parser.add_argument(
-        "--noise", type=float, default=0.0, metavar="SHARE", help="of bytes spoilt on the line"
+        "--noise",
+        type=float,
+        default=0.0,
+        metavar="FRACTION",
+        help="fraction of bytes to corrupt on the serial line",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the noise")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the noise")
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -105,7 +123,7 @@ def _run(args: argparse.Namespace) -> None:
         board.require_model(file_digest(path))
         rows = read_csv(model, args.data) if args.data else model.evaluation
         if rows is None:
-            raise OptionError(f"{path} has no test rows of its own; name a CSV file with some")
+            raise OptionError(f"{path} must have test rows, not none; name a CSV file with some")
         with progress_bar(args.quiet or args.json, len(rows)) as progress:
             found = compare(board, model, rows, progress)
     if args.json:

@@ -60,13 +60,13 @@ def build_parser() -> argparse.ArgumentParser:
         description="Compile a stochastic configuration machine (model.npz) to an FPGA design.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_build(commands.add_parser("build", help="model file to a checked design in rtl_out/"))
-    _add_sim(commands.add_parser("sim", help="run a model's core in one simulator"))
+    _add_build(commands.add_parser("build", help="compile a model file to a checked design"))
+    _add_sim(commands.add_parser("sim", help="simulate a model's core in one simulator"))
     _add_show(commands.add_parser("show", help="print the integer program of a model"))
     _add_report(commands.add_parser("report", help="compare builds side by side"))
     add_board_commands(commands, _add_design, _options)
     listing = commands.add_parser("boards", help="list the boards with their resources")
-    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing.add_argument("--json", action="store_true", help="print them as JSON")
     listing.set_defaults(run=_boards)
     # Other packages add commands of their own: `explore` needs the trainer, which is not for us.
     for found in sorted(entry_points(group=COMMANDS), key=lambda point: point.name):
@@ -88,30 +88,36 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         "--clock",
         type=float,
         metavar="MHZ",
-        help="default: the board's; another is made by the board top's clock manager (7 series), "
-        "or the board top is left out",
+        help="clock of the core (default: the board's); another is generated in the board top "
+        "(7 series), or the build has no board top",
     )
-    parser.add_argument("--pipeline", choices=MODES, default="balanced", help="default %(default)s")
-    parser.add_argument("--latency", type=int, metavar="CYCLES", help="at most so many cycles")
+    parser.add_argument(
+        "--pipeline",
+        choices=MODES,
+        default="balanced",
+        help="how many registers: balanced (default), min-latency or max-clock",
+    )
+    parser.add_argument("--latency", type=int, metavar="CYCLES", help="maximum latency in cycles")
     parser.add_argument(
         "--fold",
         default="auto",
         metavar="FOLD",
-        help="auto (default): unrolled, or folded as little as fits; none; or PExSIMD for all "
-        "layers, such as 8x32, or a list of them, one for each",
+        help="auto (default): unrolled if that fits, else the fastest fold that fits; none: "
+        "unrolled; PExSIMD, such as 8x32: nodes and inputs per cycle, for all layers, or a list "
+        "with one for each layer",
     )
     parser.add_argument(
         "--tables",
         choices=("auto", "lut", "block"),
         default="auto",
-        help="where levels are looked up: in LUTs, in block RAM (fewer LUTs, a cycle more), or "
-        "(auto) in LUTs as long as they suffice",
+        help="where tables of levels are stored: lut; block, for block RAM (fewer LUTs, one more "
+        "cycle); auto (default), for LUTs if they fit",
     )
     parser.add_argument(
         "--multipliers",
         choices=("auto", "lut"),
         default="auto",
-        help="constants are multiplied in DSP blocks where that pays (auto), or only in LUTs",
+        help="auto (default): multiply constants in DSP blocks where that saves LUTs; lut: never",
     )
     parser.add_argument(
         "--handshake",
@@ -127,11 +133,14 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         "--tolerance",
         type=float,
         default=DEFAULT_TOLERANCE,
-        help="relative RMSE (or share of rows of a classifier) that fixed point may cost "
-        "(default %(default)g)",
+        help="increase of the RMSE, relative, that fixed point may cause; for a classifier, the "
+        "share of rows whose class may change (default %(default)g)",
     )
     parser.add_argument(
-        "--frac-bits", type=int, metavar="N", help="fraction bits of coefficients, as told"
+        "--frac-bits",
+        type=int,
+        metavar="N",
+        help="fraction bits of coefficients (default: as few as --tolerance allows)",
     )
     parser.add_argument(
         "--output-bits",
@@ -142,13 +151,15 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
     )
     add_units(parser)
     parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
-    parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
     _add_design(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default rtl_out/NAME")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="output folder (default rtl_out/NAME)"
+    )
     add_force(parser)
     parser.add_argument(
         "--target",
@@ -169,14 +180,16 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         help="uart (default): the board answers over USB; self-test: it tests itself",
     )
     add_baud(parser)
-    parser.add_argument("--name", help="default: the model's own, or that of its file")
+    parser.add_argument(
+        "--name", help="name of the design (default: that of the model, or of its file)"
+    )
     parser.add_argument(
         "--sim",
         metavar="LIST",
         help=f"simulators, of {','.join(SIMULATORS)} (default: those that are installed)",
     )
-    parser.add_argument("--no-sim", action="store_true", help="leave the simulations out")
-    parser.add_argument("--no-synth", action="store_true", help="leave synthesis out")
+    parser.add_argument("--no-sim", action="store_true", help="skip the simulations")
+    parser.add_argument("--no-synth", action="store_true", help="skip synthesis")
     parser.add_argument(
         "--toolchain",
         choices=TOOLCHAINS,
@@ -185,7 +198,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         "xray: nextpnr-xilinx for the 7 series, where it is installed",
     )
     parser.add_argument(
-        "--no-bitstream", action="store_true", help="leave place and route with open tools out"
+        "--no-bitstream", action="store_true", help="skip place and route with open tools"
     )
     parser.add_argument(
         "--gate-sim", action="store_true", help="simulate the synthesised netlist as well"
@@ -198,10 +211,10 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 def _add_sim(parser: argparse.ArgumentParser) -> None:
     _add_design(parser)
     parser.add_argument("--simulator", choices=SIMULATORS, default="icarus")
-    parser.add_argument("--waves", action="store_true", help="leave a waveform")
-    parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
+    parser.add_argument("--waves", action="store_true", help="write a waveform")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random stalls")
     parser.add_argument(
-        "--workdir", type=Path, default=Path("sim_build"), help="default %(default)s"
+        "--workdir", type=Path, default=Path("sim_build"), help="work folder (default %(default)s)"
     )
     add_force(parser)
     parser.set_defaults(run=_sim)
@@ -221,9 +234,11 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("builds", type=Path, nargs="+", metavar="DIR", help="folders of builds")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write them as a page (.html)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the comparison as a page (.html)"
+    )
     add_force(parser)
-    parser.add_argument("--json", action="store_true", help="their reports as JSON on stdout")
+    parser.add_argument("--json", action="store_true", help="print the reports as JSON")
     parser.set_defaults(run=_report)
 
 

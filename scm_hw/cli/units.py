@@ -17,19 +17,20 @@ def add_units(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FEATURE=FORMAT",
-        help="what enters the core for a feature: code (default), its range in training cut into "
-        "steps, or adc:BITS:LOW:HIGH, the integers of a converter from LOW to HIGH in the units of "
-        "the data; * is every other feature, @FILE has one on each line; may be repeated",
+        help="what enters the core for a feature: code (default), the training range in equal "
+        "steps, or adc:BITS:LOW:HIGH, the output of an A/D converter whose range is LOW to HIGH in "
+        "the units of the data; * stands for every other feature, @FILE has one format per line; "
+        "may be repeated",
     )
     parser.add_argument(
         "--output-units",
         action="store_true",
-        help="outputs are fixed point in the units of their targets, not of their training range",
+        help="outputs in the units of the targets, not scaled to their training range",
     )
 
 
 def input_formats(texts: list[str]) -> tuple[str, ...]:
-    """The formats as told, those of files in the place of their names."""
+    """The formats as given, those of files in the place of their names."""
     found: list[str] = []
     for text in texts:
         found += _lines(Path(text.removeprefix(FILE))) if text.startswith(FILE) else [text]
@@ -40,5 +41,5 @@ def _lines(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(f"file of input formats {path} can't be read: {error}") from None
+        raise OptionError(f"can't read the input formats in {path}: {error}") from None
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]

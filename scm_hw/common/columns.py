@@ -63,4 +63,4 @@ def outside_range(
         return None
     parts = [f"{names[i]!r} in {shares[i]:.2%} of rows ({low[i]:g} to {high[i]:g})" for i in worst]
     more = f" and {len(worst) - SHOWN} more columns" if len(worst) > SHOWN else ""
-    return f"values outside the range count as its ends: {', '.join(parts[:SHOWN])}{more}"
+    return f"values outside of their range are clipped to it: {', '.join(parts[:SHOWN])}{more}"

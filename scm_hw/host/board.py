@@ -150,7 +150,7 @@ class Board:
                     if (packet.kind, packet.sequence) == (wanted, request.sequence):
                         return packet
         raise LinkError(
-            f"port {self.port} must answer a hello at {self.baud} baud, not be silent; see that "
+            f"port {self.port} doesn't answer at {self.baud} baud; check that "
             "the board is programmed, and that --baud is what it was built with"
         )
 
@@ -158,8 +158,8 @@ class Board:
         total = self.hello.description_bytes
         if not total:
             raise OptionError(
-                "board must hold a description of its formats to take raw rows, not none: this one "
-                "has too many inputs for it; give integers, or the model"
+                "can't convert raw rows: the board holds no description of its formats, as it has "
+                "too many inputs for one; give integers, or the model"
             )
         data = b""
         while len(data) < total:

@@ -58,7 +58,7 @@ class Comparison:
         """Raise MismatchError unless the board gave the interpreter's integers, in its cycles."""
         if self.mismatches:
             raise MismatchError(
-                f"board must give the interpreter's integers, not differ in {self.mismatches} of "
+                f"board differs from the interpreter in {self.mismatches} of "
                 f"{self.rows} rows (the first is row {self.first_mismatch}); see the timing report "
                 "of its build"
             )
@@ -185,8 +185,8 @@ def find_port(baud: int, model_digest: str | None = None) -> str:
         except LinkError:
             tried.append(port)
     raise LinkError(
-        f"a board must be at one of the USB serial ports, not at none of "
-        f"{', '.join(tried) or 'none'}; connect one, or name its port with --port"
+        f"can't find a board at a USB serial port (tried: {', '.join(tried) or 'none'}); "
+        "connect one, or name its port with --port"
     )
 
 

@@ -74,7 +74,7 @@ def _verilate(folder: Path, sources: list[str]) -> Path:
     code = run_tool(argv, name="verilator", cwd=folder, log=log, timeout=600.0, env=environment)
     program = objects.build_dir / "emulator"
     if code or not program.exists():
-        raise ToolError(f"verilator must compile the board, not fail ({telling_line(log)})")
+        raise ToolError(f"can't compile the board in verilator: {telling_line(log)}")
     objects.keep()
     return program
 
@@ -109,7 +109,7 @@ class Emulator:
     """A board that runs; `port` is what to open in the place of a serial port.
 
     `link`, where given, is a path that leads to it, and stays the same when the board is started
-    again. `noise` is the share of bytes that are spoilt on the line, in each direction.
+    again. `noise` is the share of bytes that are corrupted on the line, in each direction.
     """
 
     def __init__(
@@ -158,7 +158,9 @@ class Emulator:
     def wait(self) -> None:
         """Until the program ends, which it does not do by itself."""
         assert self.process is not None
-        raise ToolError(f"emulator must run on, not end with code {self.process.wait()}")
+        raise ToolError(
+            f"can't emulate the board: the simulation ended with code {self.process.wait()}"
+        )
 
     @contextlib.contextmanager
     def running(self) -> Iterator[Emulator]:

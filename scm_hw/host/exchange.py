@@ -87,7 +87,7 @@ class Exchange:
             if time.monotonic() - advanced > STALL_SECONDS:
                 raise LinkError(
                     f"port {link.port} must bring a whole reply within {STALL_SECONDS:g} s, not "
-                    "only spoilt ones; see the cable, or build with a lower --baud"
+                    "only corrupt ones; check the cable, or build with a lower --baud"
                 )
             for packet in link.receive():
                 heard, quiet = time.monotonic(), 0
@@ -99,7 +99,7 @@ class Exchange:
             if time.monotonic() - heard > QUIET_SECONDS:
                 heard, quiet = time.monotonic(), quiet + 1
                 if quiet == QUIET_TIMES:
-                    raise LostError(f"port {link.port} must answer, not be silent")
+                    raise LostError(f"port {link.port} doesn't answer")
                 self.start_over()
         return Answers(tuple(self.results), self.cycles, self.repeated)
 
@@ -163,7 +163,7 @@ class Exchange:
             raise LinkError(
                 f"reply must be {len(sent.batch)} results of the design "
                 f"{self.hello.digest.hex()[:16]}, not {len(packet.payload)} bytes of another kind; "
-                "the board was programmed anew, run again"
+                "the board was programmed again, repeat the run"
             )
         self.results[sent.batch.start : sent.batch.stop] = results.words
         self.cycles = max(self.cycles, results.cycles)

@@ -107,7 +107,7 @@ class Link:
         # pyserial lets errors of the terminal through as they are.
         except (OSError, ValueError, _TerminalError) as error:
             raise LostError(
-                f"port {port} can't be opened ({_reason(error)}); see that the board is connected "
+                f"can't open port {port}: {_reason(error)}; check that the board is connected "
                 "and that no other program has its port"
             ) from None
 

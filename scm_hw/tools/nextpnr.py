@@ -45,13 +45,13 @@ def require_tools(toolchain: Toolchain) -> None:
         if step.tool not in PACKAGES:
             if shutil.which(step.tool) is None:
                 raise ToolError(
-                    f"toolchain {toolchain.name} must have {step.tool!r} on the path, not found; "
+                    f"can't use the toolchain {toolchain.name}: {step.tool!r} is not on the path; "
                     "install it, or leave --toolchain out"
                 )
         elif importlib.util.find_spec(PACKAGES[step.tool][1]) is None:
             raise ToolError(
-                f"a bitstream must have {PACKAGES[step.tool][0]}, not found; run pip install "
-                "'scm-hw[open]', or leave it out with --no-bitstream"
+                f"can't make a bitstream: {PACKAGES[step.tool][0]} is not installed; run "
+                "pip install 'scm-hw[open]', or skip the bitstream with --no-bitstream"
             )
 
 
@@ -164,7 +164,7 @@ def _run_step(toolchain: Toolchain, step: Step, folder: Path, timeout: float) ->
     text = log.read_text(encoding="utf-8", errors="replace")
     if code:
         _check_room(toolchain, text)
-        raise ToolError(f"{step.tool} must succeed, not end with code {code} ({telling_line(log)})")
+        raise ToolError(f"can't run {step.tool}: it ended with code {code} ({telling_line(log)})")
     return text
 
 

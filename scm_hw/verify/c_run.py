@@ -25,5 +25,7 @@ def run_c(folder: Path, names: Names, workdir: Path, *, timeout: float = 600.0) 
     )
     passed = _PASS.search(log.read_text(errors="replace"))
     if passed is None or code:
-        raise MismatchError(f"{names.model_source} must pass, not fail ({telling_line(log)})")
+        raise MismatchError(
+            f"{names.model_source} differs from the interpreter ({telling_line(log)})"
+        )
     return int(passed[1])

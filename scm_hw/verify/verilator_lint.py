@@ -50,6 +50,6 @@ def lint(verilog: Sequence[Path], top: str, *, timeout: float = 300.0) -> None:
     words = [line for line in lines if line[:1] == "%" and not INHERENT_TEXT.search(line)]
     if code or words:
         raise ToolError(
-            f"{top} must pass Verilator's lint, not {(words or ['fail'])[0]!r}; this is a fault of "
+            f"{top} fails Verilator's lint: {(words or ['no message'])[0]!r}; this is a fault of "
             "the compiler, please report it with the model"
         )

@@ -61,13 +61,13 @@ def run_interface(
             failed = workdir / f"{interface}_{simulator}_failed"
             run(failed, "--waves")
             raise MismatchError(
-                f"{top} in {simulator} must give what the core gives, not "
-                f"differ ({outcome['name']}: {outcome['failures'][0]}); "
+                f"{top} in {simulator} differs from the core "
+                f"({outcome['name']}: {outcome['failures'][0]}); "
                 f"see the waveform {failed / WAVES[simulator].format(top=top)}"
             )
     if found.code or len(outcomes) != RUNS[interface]:
         raise ToolError(
-            f"{simulator} must finish its runs of {top}, not end with code "
+            f"can't simulate {top} in {simulator}: it ended with code "
             f"{found.code} ({telling_line(found.log)})"
         )
     return sum(outcome["vectors"] for outcome in outcomes)

@@ -121,9 +121,9 @@ def test_two_at_once_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("kill -SEGV $$", "icarus must finish its run, not end with code"),
-        ("echo 'Error: out of licences'; exit 3", "icarus must finish its run, not end with code"),
-        ("exit 0", "icarus must finish its run, not end with code"),
+        ("kill -SEGV $$", "can't simulate in icarus: it ended with code"),
+        ("echo 'Error: out of licences'; exit 3", "can't simulate in icarus: it ended with code"),
+        ("exit 0", "can't simulate in icarus: it ended with code"),
     ],
 )
 def test_a_simulator_that_crashes_is_one_line(
@@ -158,7 +158,7 @@ def test_a_simulator_that_hangs_is_stopped(
     monkeypatch.chdir(tmp_path)
     assert main(["build", "m.npz", "--out", "out", *PROVEN]) == 1
     complaint = capsys.readouterr().err
-    assert complaint.startswith("error: icarus must end within 8 s, not run on")
+    assert complaint.startswith("error: can't wait longer for icarus: it has run for 8 s")
     assert complaint.count("\n") == 1
     left = {k: v for k, v in contents(tmp_path).items() if not k.startswith("out.failed")}
     assert left == earlier

@@ -78,9 +78,7 @@ def test_a_wrong_core_fails_the_build_and_is_kept(
     flip_node(monkeypatch)
     code, line = failing(tmp_path, capsys, "--sim", simulator)
     assert code == 1
-    assert re.match(
-        rf"error: {simulator} must agree with the interpreter, not differ \(full_speed: ", line
-    )
+    assert re.match(rf"error: {simulator} differs from the interpreter \(full_speed: ", line)
     assert re.search(r"vector 0 gave 0x[0-9a-f]+ for 0x[0-9a-f]+", line)
     assert re.search(
         r"the first stage that differs is cycle \d+, layer1\.node1 "
@@ -135,7 +133,7 @@ def test_files_that_fail_their_own_checks_are_not_handed_out(
     )
     code, line = failing(tmp_path, capsys, "--sim", "icarus")
     assert code == 1
-    assert re.match(r"error: tb_m_core\.v must pass, not fail \(error: vector 0 took", line)
+    assert re.match(r"error: tb_m_core\.v fails \(error: vector 0 took", line)
     log = Path(re.search(r"see (\S+)$", line)[1])
     assert log.is_relative_to(tmp_path / "out.failed")
     assert "FAIL" in log.read_text()

@@ -115,13 +115,15 @@ def test_one_wrong_output_is_seen(tmp_path: Path) -> None:
     rows = rows_for(program, 20)
     wrong = interpret(program, rows)
     wrong[-1, 0] ^= 1
-    with pytest.raises(MismatchError, match=r"mill_model\.c must pass.*output 0 gave"):
+    with pytest.raises(
+        MismatchError, match=r"mill_model\.c differs from the interpreter.*output 0 gave"
+    ):
         ran(program, rows, tmp_path, wrong)
 
 
 def test_a_warning_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text("int f(int x);\nint f(int x) { int y; return x; }\n")
-    with pytest.raises(ToolError, match=r"^a\.c must compile, not fail"):
+    with pytest.raises(ToolError, match=r"^can't compile a\.c: "):
         c_compilers.compile_c([tmp_path / "a.c"], tmp_path / "a")
 
 

@@ -51,7 +51,7 @@ def test_values_outside_the_range_are_one_line() -> None:
     rows = np.array([[0.0, 5.0, 1.0, 1.0], [1.0, -3.0, 1.0, 1.5], [0.5, 0.5, 0.5, 1.0]])
     found = outside_range(NAMES, rows, [0.0] * 4, [1.0] * 4)
     assert found == (
-        "values outside the range count as its ends: 'load' in 66.67% of rows (0 to 1), "
+        "values outside of their range are clipped to it: 'load' in 66.67% of rows (0 to 1), "
         "'a b' in 33.33% of rows (0 to 1)"
     )
     assert outside_range(NAMES, rows.clip(0, 1), [0.0] * 4, [1.0] * 4) is None

@@ -137,12 +137,12 @@ def damaged(report: dict, folder: Path) -> dict[str, str]:
         (folder / name).mkdir()
         (folder / name / "report.json").write_text(text)
     return {
-        "none": "must hold a report.json",
-        "empty": "must hold a report.json",
-        "torn": "must be JSON, not damaged",
+        "none": "can't read a report in",
+        "empty": "can't read a report in",
+        "torn": "it is not JSON",
         "other": "must be of the format scm-report",
-        "short": "must be whole, not without 'digest'",
-        "unsized": "must be whole, not without 'lut'",
+        "short": "it lacks 'digest'",
+        "unsized": "it lacks 'lut'",
     }
 
 

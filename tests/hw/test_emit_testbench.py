@@ -52,7 +52,7 @@ def test_expected_value_altered_by_one_fails(
     outputs = list(good.outputs)
     outputs[index] ^= 1
     write_design(tmp_path, Vectors(good.inputs, tuple(outputs), good.in_width, good.out_width))
-    with pytest.raises(MismatchError, match=f"must pass, not fail .error: vector {index} gave"):
+    with pytest.raises(MismatchError, match=f"fails .error: vector {index} gave"):
         run(tmp_path)
     log = (tmp_path / "work" / "testbench.log").read_text()
     # Once in each run that has it; a reset may have come before its result.
@@ -97,7 +97,7 @@ def test_wrong_interval_fails(tmp_path: Path) -> None:
 def test_missing_core_is_a_tool_error(tmp_path: Path) -> None:
     write_design(tmp_path, standin_vectors(4))
     (tmp_path / "scm_core.v").write_text("module other; endmodule\n")
-    with pytest.raises(ToolError, match=r"tb_scm_core.v must compile.*scm_core"):
+    with pytest.raises(ToolError, match=r"can't compile .*tb_scm_core.v.*scm_core"):
         run(tmp_path)
 
 

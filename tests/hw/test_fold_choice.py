@@ -264,7 +264,7 @@ def test_far_from_the_limit_nothing_is_synthesised(room: float) -> None:
 
 def test_estimates_decide_where_synthesis_fails() -> None:
     def broken(verilog: str, core: str, board: boards.Board) -> None:
-        raise ToolError("yosys must succeed, not end with code 1")
+        raise ToolError("can't synthesise: yosys ended with code 1")
 
     model = random_model(1, **NEAR)
     estimate = compile_model(model, BOARD, Options(fold="none")).estimate.lut

@@ -125,7 +125,7 @@ def test_a_wrong_lut_ends_the_build(
     small_model(Path("m.npz"), **(SMALL | options | {"rows": 3}))
     assert main(["build", "m.npz", *BUILD, "-q", *arguments]) == 1
     complaint = capsys.readouterr().err
-    assert complaint.startswith("error: netlist must agree with the interpreter")
+    assert complaint.startswith("error: netlist differs from the interpreter")
     assert complaint.count("\n") == 1
     assert not Path("out").exists()
     assert Path("out.failed/netlist.v").exists()

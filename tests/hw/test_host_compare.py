@@ -24,7 +24,7 @@ FOUND = Comparison("RMSE", 300, 0.1, 0.1, 0.1, 0, None, 4, 4, 100.0, 2.0, 0, 0)
     [
         (
             {"mismatches": 2, "first_mismatch": 7},
-            "not differ in 2 of 300 rows (the first is row 7)",
+            "differs from the interpreter in 2 of 300 rows (the first is row 7)",
         ),
         ({"cycles": 5}, "board must take 4 cycles, not 5; program it with a build"),
     ],

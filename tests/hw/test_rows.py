@@ -140,8 +140,8 @@ def test_values_outside_the_training_range_are_told(tmp_path: Path, regression: 
     with pytest.warns(RangeWarning) as told:
         read_csv(regression, path)
     line = (
-        f"data file {path}: values outside the range count as its ends: 'x1' in 50.00% of rows "
-        f"({low[1]:g} to {high[1]:g})"
+        f"data file {path}: values outside of their range are clipped to it: 'x1' in 50.00% of "
+        f"rows ({low[1]:g} to {high[1]:g})"
     )
     assert [str(w.message) for w in told] == [line]
 

@@ -63,7 +63,7 @@ def test_amaranth_passes_a_good_core(tmp_path: Path) -> None:
 def test_amaranth_finds_every_fault(fault: str) -> None:
     result = run_amaranth(lambda: StandIn(fault=fault), standin_vectors(40), 3)
     assert any(text.startswith(FAULTS[fault]) for text in result.failures), result.failures
-    with pytest.raises(MismatchError, match="amaranth must agree with the interpreter"):
+    with pytest.raises(MismatchError, match="amaranth differs from the interpreter"):
         result.check()
 
 
@@ -136,14 +136,14 @@ def test_icarus_leaves_a_waveform_when_asked(tmp_path: Path) -> None:
 
 def test_broken_verilog_shows_the_line(tmp_path: Path) -> None:
     (tmp_path / "scm_core.v").write_text("module scm_core(input clk; endmodule\n")
-    with pytest.raises(ToolError, match=r"icarus must finish its run.*scm_core\.v:1: .*error"):
+    with pytest.raises(ToolError, match=r"can't simulate in icarus.*scm_core\.v:1: .*error"):
         run_icarus(tmp_path / "scm_core.v", standin_vectors(2), 3, workdir=tmp_path / "work")
 
 
 def test_hanging_simulation_is_killed(tmp_path: Path) -> None:
     endless = "module scm_core(input clk); reg a = 0; initial while (1) a = ~a; endmodule\n"
     (tmp_path / "scm_core.v").write_text(endless)
-    with pytest.raises(ToolError, match="icarus must end within 3 s, not run on"):
+    with pytest.raises(ToolError, match="can't wait longer for icarus: it has run for 3 s"):
         run_icarus(
             tmp_path / "scm_core.v", standin_vectors(2), 3, workdir=tmp_path / "work", timeout=3
         )
@@ -199,7 +199,7 @@ def ends(pid: int) -> bool:
 
 
 def test_missing_program_is_a_tool_error(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="nonesuch must be a program that runs"):
+    with pytest.raises(ToolError, match="can't run nonesuch: "):
         run_tool(["nonesuch"], name="nonesuch", cwd=tmp_path, log=tmp_path / "l", timeout=5)
 
 
@@ -217,9 +217,7 @@ def test_lint_passes_amaranth_output_and_refuses_a_truncation(tmp_path: Path) ->
     lint([core], "scm_core")
     bad = "module bad(input [3:0] a, output [1:0] b);\n  assign b = a;\nendmodule\n"
     (tmp_path / "bad.v").write_text(bad)
-    with pytest.raises(
-        ToolError, match=r"bad must pass Verilator's lint, not .%Warning-WIDTHTRUNC"
-    ):
+    with pytest.raises(ToolError, match=r"bad fails Verilator's lint: .%Warning-WIDTHTRUNC"):
         lint([tmp_path / "bad.v"], "bad")
 
 
@@ -243,7 +241,7 @@ def test_a_full_disk_is_the_telling_line(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_program_that_hangs_without_a_log(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match=r"must end within 0.2 s, not run on \(it last said ''\)"):
+    with pytest.raises(ToolError, match=r"it has run for 0.2 s \(last line: ''\)"):
         run_tool(["sleep", "60"], name="s", cwd=tmp_path, log=tmp_path / "no" / "log", timeout=0.2)
 
 
