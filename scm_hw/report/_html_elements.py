@@ -18,7 +18,6 @@ NOTE_LENGTH = 160
 # What stands where there is no figure.
 NOTHING = "\N{EM DASH}"
 
-_VOID = frozenset({"input", "link", "meta"})
 # Control characters, lone surrogates, and marks that turn the direction of the text around them.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -78,7 +77,7 @@ def el(tag: str, *children: Child, **attributes: str | int | None) -> Html:
         for key, value in attributes.items()
         if value is not None
     )
-    if tag in _VOID:
+    if tag == "input":
         return Html(f"<{tag}{given}>")
     return Html(f"<{tag}{given}>{join(children)}</{tag}>")
 

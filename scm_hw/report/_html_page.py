@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scm_hw.common.templates import render
-from scm_hw.report._html_elements import Child, Html, Section, el, join
+from scm_hw.report._html_elements import Child, Html, Section, join
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -35,28 +35,20 @@ class Page:
     script: str = ""
 
     def markup(self) -> str:
-        body = el(
-            "body",
-            el("a", "To the content", class_="skip", href="#content"),
-            self._header(),
-            self._contents(),
-            el("main", join((part.markup() for part in self.sections), "\n"), id="content"),
-            self.footer,
-            el("script", Html(self.script)) if self.script else None,
-        )
-        return f'<!DOCTYPE html>\n<html lang="en">\n{self._head()}\n{body}\n</html>\n'
-
-    def _head(self) -> Html:
-        return el(
-            "head",
-            el("meta", charset="utf-8"),
-            el("meta", http_equiv="Content-Security-Policy", content=self._policy()),
-            el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            el("meta", name="color-scheme", content="light dark"),
-            # Without an icon of its own a browser would ask the server for one.
-            el("link", rel="icon", href="data:,"),
-            el("title", self.title),
-            el("style", Html(render(__package__, "page.css").rstrip("\n") + self.style)),
+        cards = [[join([part]) for part in card] for card in self.cards]
+        return render(
+            __package__,
+            "page.html",
+            title=self.title,
+            policy=self._policy(),
+            style=render(__package__, "page.css").rstrip("\n") + self.style,
+            script=self.script,
+            heading=self.heading,
+            lead=join([self.lead]),
+            cards=cards,
+            links=[part.link() for part in self.sections],
+            sections=[part.markup() for part in self.sections],
+            footer=self.footer,
         )
 
     def _policy(self) -> str:
@@ -64,19 +56,3 @@ class Page:
             return _POLICY
         digest = base64.b64encode(hashlib.sha256(self.script.encode()).digest()).decode()
         return f"{_POLICY}; script-src 'sha256-{digest}'"
-
-    def _header(self) -> Html:
-        cards = [
-            el("div", el("dt", what), el("dd", el("strong", value), rest))
-            for what, value, rest in self.cards
-        ]
-        return el(
-            "header",
-            el("h1", self.heading),
-            el("p", self.lead, class_="lead"),
-            el("dl", join(cards, "\n"), class_="cards"),
-        )
-
-    def _contents(self) -> Html:
-        links = el("ul", *(el("li", part.link()) for part in self.sections))
-        return el("nav", links, aria_label="Contents")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from scm_hw.common.templates import render
 from scm_hw.errors import ToolError
 
 _BLOCK_MEMORIES = re.compile(r"^  (DP16KD|PDPW16KD) ", re.M)
@@ -20,8 +21,8 @@ def lattice_models(netlist: str, models: Path) -> str:
     """
     if found := _BLOCK_MEMORIES.search(netlist):
         raise ToolError(
-            f"netlist must have no block memories of ECP5 ({found[1]}) to be simulated, as there "
-            "is no model of them; leave --gate-sim out"
+            f"can't simulate the netlist: there is no model of ECP5's block memories ({found[1]}); "
+            "leave --gate-sim out"
         )
     if "ice40" in models.parts:
         # Icarus has no defaults for inputs; all inputs that matter are connected.
@@ -44,20 +45,11 @@ def _included(path: Path, seen: set[str]) -> str:
 def multiplier() -> str:
     """MULT18X18D without any of its registers, as Yosys uses it."""
     sides = [f"{side}{bit}" for side in "ABC" for bit in range(18)]
-    product = [f"P{bit}" for bit in range(36)]
-    left, right, result = (
-        "{" + ", ".join(f"{side}{bit}" for bit in reversed(range(bits))) + "}"
-        for side, bits in (("A", 18), ("B", 18), ("P", 36))
+    return render(
+        __package__,
+        "multiplier_ecp5.v",
+        sides=sides,
+        product=[f"P{bit}" for bit in range(36)],
+        left=sides[17::-1],
+        right=sides[35:17:-1],
     )
-    return f"""
-module MULT18X18D (
-  input {", ".join(sides)},
-  input SIGNEDA, SIGNEDB, SOURCEA, SOURCEB,
-  output {", ".join(product)}
-);
-  wire [17:0] a = {left}, b = {right};
-  wire signed [35:0] wide_a = {{{{18{{SIGNEDA & a[17]}}}}, a}};
-  wire signed [35:0] wide_b = {{{{18{{SIGNEDB & b[17]}}}}, b}};
-  assign {result} = wide_a * wide_b;
-endmodule
-"""

@@ -97,7 +97,7 @@ def test_wrong_luts_are_found(tmp_path: Path) -> None:
 
 
 def test_block_memories_of_ecp5_are_refused() -> None:
-    with pytest.raises(ToolError, match=r"no block memories of ECP5 \(DP16KD\) to be simulated"):
+    with pytest.raises(ToolError, match=r"no model of ECP5's block memories \(DP16KD\)"):
         primitive_models("module scm_core;\n  DP16KD #(\n", "ecp5")
 
 

@@ -112,7 +112,7 @@ def test_missing_parts_are_said_to_be_missing() -> None:
     assert "carries no evaluation rows" in words
     assert "carries no history" in words
     assert "no hidden layer" in words
-    assert "No simulator was run" in words
+    assert "This build was not simulated" in words
     assert "left synthesis out" in words
 
 
