@@ -109,7 +109,8 @@ class Learner(BaseEstimator):
         ``"none"``, with any number of bits.
     input_bits : int, None or "auto"
         Bits of an input's code. ``"auto"``: 12 where the encoder codes bits or every activation is
-        sign or step, else None, no quantisation.
+        sign or step, else None, no quantisation; families take more, up to 24, where a few rows
+        reach so far that 12 bits can't tell the others apart.
     inputs_per_node : None, int, sequence or mapping, or a list of these with one per layer
         Features (in deeper layers, nodes of the layer before) that a candidate sees: all, a number,
         one of several at random, or of ``{number: share}``. In hardware a node of up to six nodes

@@ -7,6 +7,7 @@ the same but for the order in which sums are added. Families are the same to the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from scm_train.cluster.families import FamilyCluster, RemoteProblem, problem_of_
 from scm_train.cluster.remote import RemoteRows, RemoteScoring
 from scm_train.cluster.shards import Floats, Frame
 from scm_train.encode.encoders import fit_encoder, parse_encoder
+from scm_train.encode.resolution import plain_codes
 from scm_train.errors import DataError, ParameterError
 from scm_train.growth.engine import fit
 from scm_train.history import History
@@ -72,7 +74,7 @@ def train_distributed(
         raise ParameterError("search must be 'fresh' for rows on a cluster, not 'pool'")
     settings = settings_of(algorithm, parameters | {"search": "fresh"}, refit=eval_set is None)
     rng = np.random.default_rng(seed)
-    frame = _frame(x, y, parameters, classifier, feature_names)
+    frame = _frame(x, y, parameters, classifier, feature_names, _encoder)
     check_draws(settings, frame.encoder.width)
     if eval_set is not None:
         eval_set = _evaluation(eval_set, x, y, frame)
@@ -107,8 +109,7 @@ def train_families_distributed(
     client = _client()
     x, y = _by_rows(x, y)
     seed = int(random.randint(np.iinfo(np.int32).max))
-    codes = parameters | {"activation": "sign", "encoder": "none"}
-    frame = _frame(x, y, codes, classifier, feature_names)
+    frame = _frame(x, y, parameters, classifier, feature_names, plain_codes)
     unseen = None
     if eval_set is not None:
         rows = [one.compute() for one in _evaluation(eval_set, x, y, frame)]
@@ -232,9 +233,14 @@ def _reach(function: Any, x: Any, target_min: Floats, target_max: Floats) -> Flo
 
 
 def _frame(
-    x: Any, y: Any, parameters: dict[str, Any], classifier: bool, names: tuple[str, ...]
+    x: Any,
+    y: Any,
+    parameters: dict[str, Any],
+    classifier: bool,
+    names: tuple[str, ...],
+    encoder_of: Callable[..., Encoder],
 ) -> Frame:
-    """One pass over the rows for their ranges, and another for quantile thresholds."""
+    """One pass over the rows for their ranges, and another over some of them for the encoder."""
     import dask
     import dask.array as da
 
@@ -246,7 +252,7 @@ def _frame(
         raise DataError("inputs and targets must be finite, not NaN or infinite; drop those rows")
     check_span("inputs", low, high, names)
     high = with_range(low, high)
-    encoder = _encoder(parameters, x, low, high)
+    encoder = encoder_of(parameters, x, low, high)
     if classifier:
         classes = np.asarray(rest[0])
         if len(classes) < 2:

@@ -15,6 +15,7 @@ from scm_model.scaling import to_unit
 from scm_train.algorithms import Algorithm
 from scm_train.chunks import chunk_map
 from scm_train.encode.encoders import fit_encoder
+from scm_train.encode.resolution import plain_codes
 from scm_train.encode.rows import ScaledRows
 from scm_train.errors import DataError, ParameterError
 from scm_train.families.machine import Size
@@ -152,8 +153,7 @@ def train_by_families(
     """Train a machine of families on a task; ``eval_set`` chooses its size instead of own rows."""
     seed = int(random.randint(np.iinfo(np.int32).max))
     low, high = _range(task.x)
-    bits = input_bits_of(parameters | {"activation": "sign", "encoder": "none"})
-    encoder = fit_encoder("none", task.x, input_bits=bits)
+    encoder = plain_codes(parameters, task.x, low, high)
     mechanism = as_mechanism(parameters["mechanism"]).bind(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
     )
