@@ -45,6 +45,7 @@ from scm_hw.load import (
 from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
 from scm_hw.rtl import ScmCore, to_verilog
 from scm_hw.rtl.fold import FoldedCore
+from scm_hw.rtl.header import core_ports, headed
 from scm_hw.rtl.ports import CorePorts
 from scm_hw.schedule import Around, Cost, Ends, Layout, Schedule, estimate, lay_out
 from scm_hw.schedule.schedule import fastest_clock_mhz
@@ -130,8 +131,25 @@ class Design:
 
     @cached_property
     def verilog(self) -> str:
-        """The core as Verilog: equal text for equal programs."""
-        return to_verilog(self.core, self.names.core)
+        """The core as Verilog: equal text for equal designs."""
+        outputs = self.model.targets if self.model.classes is None else ("class",)
+        return headed(
+            to_verilog(self.core, self.names.core),
+            f"{self.names.core}: a stochastic configuration machine",
+            self.facts,
+            core_ports(self.program.input_ops(), self.input_ranges, outputs, self.output_ranges),
+        )
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Where the design comes from, and its pace, for the headers of its files."""
+        plan = self.schedule
+        return [
+            ("model", self.model_digest or "not from a file"),
+            ("design", self.digest),
+            ("target", f"{self.board.part} at {self.clock_mhz:g} MHz"),
+            ("latency", f"{plan.latency} cycles, a sample every {plan.initiation_interval}"),
+        ]
 
     @cached_property
     def estimate(self) -> Cost:

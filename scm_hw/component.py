@@ -1,0 +1,112 @@
+"""The core for designs in Amaranth: a component with streams of named fields."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth.hdl import Cat, Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from scm_hw import boards
+from scm_hw.design import Design, Options, compile_model
+from scm_hw.ir import Range
+from scm_hw.load import integers, read_model
+from scm_hw.rtl.values import shape_of
+from scm_model import Model
+
+# The only field of a classifier's result.
+CLASS = "class"
+
+
+class Core(wiring.Component):
+    """A model as a pipeline between two streams.
+
+    A sample is taken at each clock edge where `i.valid` and `i.ready` are both high, and its result
+    is on `o` `latency` edges later, or as many more as `o.ready` kept it waiting. One sample can
+    enter every `initiation_interval` edges. `i.payload` has a field for every feature, its code, as
+    `encode` makes it; `o.payload` one for every target, or `class`, which `decode` reads.
+
+    Parameters
+    ----------
+    model : path or Model
+        A model file, or what was read of one.
+    board : str
+        Whose part and delays decide where registers go; see `python -m scm_hw boards`.
+    clock_mhz : float, optional
+        What it is to be clocked with; None: the board's own clock.
+    **options
+        Other fields of `scm_hw.design.Options`, such as `fold` or `pipeline`.
+
+    Members
+    -------
+    i : In(stream.Signature(StructLayout))
+    o : Out(stream.Signature(StructLayout))
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | Model,
+        *,
+        board: str = "arty-a7",
+        clock_mhz: float | None = None,
+        **options: Any,
+    ) -> None:
+        self.model, self.board, self.clock_mhz, self.options = model, board, clock_mhz, options
+        chosen = boards.get(board)
+        self.design: Design = compile_model(
+            model if isinstance(model, Model) else read_model(Path(model)),
+            chosen if clock_mhz is None else chosen.at_clock(clock_mhz),
+            Options(clock_mhz=clock_mhz, **options),
+        )
+        self.latency = self.design.schedule.latency
+        self.initiation_interval = self.design.schedule.initiation_interval
+        given = self.design.model
+        # Behind the features there are words only where the mechanism is external.
+        words = [f"P0_{name}" for name in given.targets]
+        self.inputs = _layout([*given.features, *words], self.design.input_ranges)
+        outputs = given.targets if given.classes is None else (CLASS,)
+        self.outputs = _layout(outputs, self.design.output_ranges)
+        super().__init__(
+            {"i": In(stream.Signature(self.inputs)), "o": Out(stream.Signature(self.outputs))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.core = core = self.design.new_core()
+        m.d.comb += [
+            core.in_valid.eq(self.i.valid),
+            core.in_data.eq(Cat(self.i.payload)),
+            self.i.ready.eq(core.in_ready),
+            self.o.valid.eq(core.out_valid),
+            Cat(self.o.payload).eq(core.out_data),
+            core.out_ready.eq(self.o.ready),
+        ]
+        return m
+
+    def encode(self, row: Sequence[float]) -> dict[str, int]:
+        """A raw row as the fields of `i.payload`; P0 behind the features where it is external."""
+        count = len(self.design.model.features)
+        values = np.asarray([row], dtype=float)
+        mechanism = values[:, count:] if values.shape[1] > count else None
+        found = integers(self.design.hardware, self.design.fixed, values[:, :count], mechanism)
+        return dict(zip(self.inputs.members, map(int, found[0]), strict=True))
+
+    def decode(self, result: Any) -> dict[str, Any]:
+        """The fields of `o.payload` in the units of the targets, or the label of the class."""
+        fields = [int(result[name]) for name in self.outputs.members]
+        if self.design.model.classes is not None:
+            return {CLASS: self.design.model.classes[fields[0]]}
+        low, high = self.design.hardware.target_min, self.design.hardware.target_max
+        values = np.asarray(fields) / 2.0**self.design.fixed.grid_bits * (high - low) + low
+        return dict(zip(self.outputs.members, map(float, values), strict=True))
+
+
+def _layout(names: Sequence[str], reaches: Sequence[Range]) -> data.StructLayout:
+    """The first field in the lowest bits, as the core packs them."""
+    shapes = map(shape_of, reaches)
+    return data.StructLayout(dict(zip(names, shapes, strict=False)))

@@ -1,0 +1,33 @@
+"""The order of what makes RTLIL plain."""
+
+from __future__ import annotations
+
+from scm_hw.rtl.plain.aliases import read_by_name
+from scm_hw.rtl.plain.cells import plain_cells
+from scm_hw.rtl.plain.names import rename
+from scm_hw.rtl.plain.ports import drop_unused_inputs
+from scm_hw.rtl.plain.results import whole_results
+from scm_hw.rtl.plain.rtlil import parse, unparse
+
+
+def plain_rtlil(text: str, top: str) -> str:
+    """The same design with names, widths and ports as a reviewer expects them.
+
+    What comes in is without processes, as after `proc`. Ports of the top keep their names.
+    """
+    modules = parse(text)
+    drop_unused_inputs(modules, f"\\{top}")
+    for module in modules:
+        whole_results(module)
+        module.cells = plain_cells(module)
+        for wire in module.wires.values():
+            wire.attributes = [line for line in wire.attributes if not _undefined(line)]
+    read_by_name(modules)
+    rename(modules)
+    return unparse(modules)
+
+
+def _undefined(attribute: str) -> bool:
+    """Of a register without a value to start from: `init` has an x for each bit."""
+    value = attribute.rsplit(" ", 1)[-1]
+    return "'" in value and "x" in value

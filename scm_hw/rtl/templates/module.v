@@ -1,0 +1,6 @@
+`timescale 1ns / 1ps
+`default_nettype none
+
+{{ verilog }}
+
+`default_nettype wire
