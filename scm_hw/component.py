@@ -16,6 +16,7 @@ from scm_hw import boards
 from scm_hw.design import Design, Options, compile_model
 from scm_hw.ir import Range
 from scm_hw.load import integers, read_model
+from scm_hw.rtl.queue import Queued
 from scm_hw.rtl.values import shape_of
 from scm_model import Model
 
@@ -77,7 +78,10 @@ class Core(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.core = core = self.design.new_core()
+        core = self.design.new_core()
+        if not self.design.ports.ready:
+            core = Queued(core, self.latency)
+        m.submodules.core = core
         m.d.comb += [
             core.in_valid.eq(self.i.valid),
             core.in_data.eq(Cat(self.i.payload)),

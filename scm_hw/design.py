@@ -137,7 +137,13 @@ class Design:
             to_verilog(self.core, self.names.core),
             f"{self.names.core}: a stochastic configuration machine",
             self.facts,
-            core_ports(self.program.input_ops(), self.input_ranges, outputs, self.output_ranges),
+            core_ports(
+                self.program.input_ops(),
+                self.input_ranges,
+                outputs,
+                self.output_ranges,
+                ready=self.ports.ready,
+            ),
         )
 
     @property

@@ -43,10 +43,12 @@ def core_ports(
     input_ranges: Sequence[Range],
     outputs: Sequence[str],
     output_ranges: Sequence[Range],
+    *,
+    ready: bool = True,
 ) -> list[Port]:
     """Of a core, with the fields of its words."""
     names = [op.name for op in inputs]
-    return [
+    rows = [
         *CLOCKED,
         ("in_valid", "in", 1, "a sample is on in_data"),
         ("in_ready", "out", 1, "the sample is taken at the next edge"),
@@ -55,6 +57,7 @@ def core_ports(
         ("out_ready", "in", 1, "the result is taken at the next edge"),
         *_word("out_data", "out", outputs, output_ranges),
     ]
+    return [row for row in rows if ready or not row[0].endswith("_ready")]
 
 
 def _word(name: str, direction: str, fields: Sequence[str], ranges: Sequence[Range]) -> list[Port]:

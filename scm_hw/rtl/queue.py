@@ -93,7 +93,7 @@ class Queued(Component):
     Parameters
     ----------
     core : Component
-        With the core's interface; its `in_ready` is always high, and its `out_ready` unused.
+        With the core's interface, with or without ready; its `in_ready` is always high.
     latency : int
         Its cycles.
     """
@@ -112,13 +112,14 @@ class Queued(Component):
             self.in_ready.eq(queue.in_ready),
             core.in_valid.eq(queue.taken),
             core.in_data.eq(self.in_data),
-            core.out_ready.eq(1),
             queue.done.eq(core.out_valid),
             queue.result.eq(core.out_data),
             self.out_valid.eq(queue.out_valid),
             queue.out_ready.eq(self.out_ready),
             self.out_data.eq(queue.out_data),
         ]
+        if "out_ready" in core.signature.members:
+            m.d.comb += core.out_ready.eq(1)
         return m
 
 

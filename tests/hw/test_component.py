@@ -31,6 +31,7 @@ KINDS = {
     "classes": {"outputs": 3, "task": "classification"},
     "external": {"mechanism": "external"},
     "folded": {},
+    "no ready": {},
 }
 
 
@@ -38,7 +39,7 @@ KINDS = {
 def test_streams_give_what_the_interpreter_gives(kind: str) -> None:
     """Field by field, with stalls on both sides."""
     model = model_from_arrays(model_arrays(7, **KINDS[kind]))
-    options = {"fold": "1x2"} if kind == "folded" else {}
+    options = {"folded": {"fold": "1x2"}, "no ready": {"handshake": "none"}}.get(kind, {})
     core = scm_hw.Core(model, clock_mhz=100, **options)
     assert (core.design.fold is not None) == (kind == "folded")
     rows = check_rows(core.design, model.evaluation).inputs[:20]

@@ -80,7 +80,23 @@ def families() -> Design:
     return compile_model(family_model(3, 2, 0), BOARD, Options())
 
 
-KINDS: list[Callable[[], Design]] = [unrolled, classifier, folded, in_block_memory, families]
+def queued() -> Design:
+    return compiled(model_arrays(4, features=3), handshake="skid", input_register=True)
+
+
+def without_ready() -> Design:
+    return compiled(model_arrays(4, features=3), handshake="none")
+
+
+KINDS: list[Callable[[], Design]] = [
+    unrolled,
+    classifier,
+    folded,
+    in_block_memory,
+    families,
+    queued,
+    without_ready,
+]
 
 
 def review(text: str) -> list[str]:
@@ -147,6 +163,7 @@ def test_a_header_says_what_the_core_is() -> None:
     listed = {line.split()[1] for line in header if re.match(r"// \w+ +(in|out) ", line)}
     ports = {"clk", "rst", "in_valid", "in_ready", "in_data", "out_valid", "out_ready", "out_data"}
     assert listed == ports
+    assert "_ready" not in without_ready().verilog
     assert design.verilog.endswith("\n`default_nettype wire\n")
 
 
