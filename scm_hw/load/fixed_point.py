@@ -38,7 +38,7 @@ Integers = NDArray[np.int64]
 
 # Sums are held in 64 bits by the interpreter.
 MAX_OUTPUT_BITS = 60
-PRODUCTS_PER_GROUP = 4
+PRODUCTS_PER_GROUP = 2
 
 
 @dataclass(frozen=True, eq=False)

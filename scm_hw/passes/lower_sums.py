@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.passes.sum_chains import Chains, deal, spread
-from scm_hw.passes.sum_terms import PlainTerm, Term, Terms
+from scm_hw.passes.sum_terms import PlainTerm, Term, Terms, is_product
 from scm_hw.target import Technology
 
 # Of a sum, how many LUTs a nanosecond is worth.
 LUTS_PER_NS = 1.0
+# Products that DSP blocks add up one after the other; as many as are cut together.
+CASCADED = 2
 
 
 def lower_sums(
@@ -72,11 +74,26 @@ class _SumLowering:
         self.build = build
         self.name = name
         self.tech = terms.tech
-        self.chains = deal(terms.collected(), luts_per_ns, terms.tech)
-        self.constant = terms.constant
         # Bits that additions carry in, the first to be there last.
+        self.carried: list[PlainTerm] = []
+        self.additions = 0
+        collected = self._cascaded(terms.collected())
+        self.chains = deal(collected, luts_per_ns, terms.tech)
+        self.constant = terms.constant
         self.carried = sorted(terms.carried, key=lambda term: (-term.arrival, term.ref))
-        self.additions = len(terms.terms) - 1
+        self.additions = len(collected) - 1
+
+    def _cascaded(self, terms: list[Term]) -> list[Term]:
+        """Products added up by their DSP blocks, a few at a time, each in one term."""
+        if not self.tech.dsp_add:
+            return terms
+        products = [term for term in terms if is_product(self.build, term)]
+        others = [term for term in terms if not is_product(self.build, term)]
+        chains = [
+            self._chain(products[start : start + CASCADED])
+            for start in range(0, len(products), CASCADED)
+        ]
+        return [*others, *chains]
 
     def total(self) -> Ref:
         chains, growth = spread(self.chains, self.constant)

@@ -18,6 +18,7 @@ from scm_hw.passes.family_tables import family_tables
 from scm_hw.passes.level_tables import level_tables
 from scm_hw.passes.lower_argmax import lower_argmax
 from scm_hw.passes.lower_sums import LUTS_PER_NS, lower_sums
+from scm_hw.passes.node_digits import node_digits
 from scm_hw.passes.node_tables import node_tables
 from scm_hw.passes.reference import Reference, Rows
 from scm_hw.passes.share_bits import share_bits
@@ -74,6 +75,7 @@ ALWAYS = (
     Pass("node_tables", node_tables, _of_technology),
     Pass("family_tables", family_tables, _of_technology),
     Pass("share_parity", share_parity),
+    Pass("node_digits", node_digits, _of_technology),
     Pass("lower_argmax", lower_argmax),
 )
 BY_CHOICE = (

@@ -116,6 +116,9 @@ class Terms:
         """
         if not self.tech.absorbed_inputs or any(not _at_lowest_place(t) for t in self.terms):
             return
+        # Additions in DSP blocks carry nothing in.
+        if any(is_product(self.build, term) for term in self.terms):
+            return
         if any(abs(weight) != 1 for _, weight in self._bits):
             return
         ones = [bit for bit in self._bits if bit[1] == 1]
@@ -162,6 +165,9 @@ class Terms:
         Amaranth writes a negative constant as wide as the product, which would take two DSPs.
         """
         place = (weight & -weight) * (1 if weight > 0 else -1)
+        if self.tech.dsp_add and weight > 0:
+            # In its place it can be added in DSP blocks.
+            place = 1
         factor = self.build.constant(weight // place)
         product = self.build.add(Product(ref, factor, name=f"{self.name}.product"))
         self._plain(product, place)
@@ -193,6 +199,13 @@ def _subset_sums(weights: tuple[int, ...]) -> tuple[int, ...]:
     for weight in weights:
         sums += [total + weight for total in sums]
     return tuple(sums)
+
+
+def is_product(build: Rewriter, term: Term) -> bool:
+    """Whether a multiplier gives the term as it is to be added."""
+    if not isinstance(term, PlainTerm) or term.weight != 1:
+        return False
+    return isinstance(build.ops[term.ref], Product)
 
 
 def _at_lowest_place(term: Term) -> bool:

@@ -30,7 +30,7 @@ from scm_hw.rtl.ports import core_members, fields
 from scm_hw.rtl.queue import ResultQueue
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of, table_comment
 from scm_hw.schedule import Schedule
-from scm_hw.target import ABSORBING, free_ops
+from scm_hw.target import ABSORBING, dsp_sums, free_ops
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,7 @@ class _Datapath:
         self.program = core.program
         self.cycles = core.schedule.cycles
         self.free = free_ops(core.program, core.schedule.tech)
+        self.in_dsp = dsp_sums(core.program, core.schedule.tech)
         self.inputs = self._unpack()
         self.known: dict[tuple[Ref, int], Value] = {}
         self.copies: dict[tuple[Ref, int, str], Signal] = {}
@@ -301,8 +302,9 @@ class _Datapath:
 
     def _signal(self, ref: Ref, cycle: int) -> Signal:
         op, attrs = self.program.ops[ref], {}
-        if isinstance(op, Sum):
-            # Synthesis would otherwise merge chains of additions into wide compressor trees.
+        if isinstance(op, Sum) and ref not in self.in_dsp:
+            # Synthesis would otherwise merge chains of additions into wide compressor trees. Those
+            # of products are for it to find.
             attrs = {"keep": 1}
         elif isinstance(op, Table):
             attrs = table_comment(op)

@@ -22,7 +22,15 @@ from scm_hw.ir import (
     ranges,
 )
 from scm_hw.schedule.schedule import Schedule
-from scm_hw.target import Technology, dsps, free_ops, is_clocked, luts_per_bit, varying_bits
+from scm_hw.target import (
+    Technology,
+    dsp_sums,
+    dsps,
+    free_ops,
+    is_clocked,
+    luts_per_bit,
+    varying_bits,
+)
 
 
 @dataclass(frozen=True)
@@ -60,18 +68,25 @@ def by_operation(program: Program, schedule: Schedule) -> list[Cost]:
     """What each operation costs, with the registers that hold it."""
     known = ranges(program)
     tech = schedule.tech
-    free = free_ops(program, tech)
+    free, in_dsp = free_ops(program, tech), dsp_sums(program, tech)
     held = _held_cycles(program, schedule, free)
     return [
-        Cost(lut=_luts(program, ref, known, free, tech), dsp=_dsps(op, known, tech))
+        Cost(lut=_luts(program, ref, known, free, in_dsp, tech), dsp=_dsps(op, known, tech))
         + Cost(ff=known[ref].width * held[ref])
         for ref, op in program
     ]
 
 
-def _luts(program: Program, ref: Ref, known: list[Range], free: set[Ref], tech: Technology) -> int:
+def _luts(
+    program: Program,
+    ref: Ref,
+    known: list[Range],
+    free: set[Ref],
+    in_dsp: set[Ref],
+    tech: Technology,
+) -> int:
     op = program.ops[ref]
-    if ref in free or is_clocked(op):
+    if ref in free or ref in in_dsp or is_clocked(op):
         return 0
     match op:
         case Sum():

@@ -14,7 +14,7 @@ from typing import NoReturn
 from scm_hw.errors import OptionError
 from scm_hw.ir import Input, Op, Program, Ref, operands, ranges
 from scm_hw.schedule.ends import Ends
-from scm_hw.target import TECHNOLOGIES, Technology, delay, free_ops, is_clocked
+from scm_hw.target import TECHNOLOGIES, Technology, delay, dsp_sums, free_ops, is_clocked
 
 # Share of the clock period that logic may take in the model; placement has the rest.
 USABLE = 0.8
@@ -63,8 +63,12 @@ def schedule(
     scale, register = tech.scale, tech.register * tech.scale
     known = ranges(program)
     free = free_ops(program, tech)
+    in_dsp = dsp_sums(program, tech)
     takes = [
-        0.0 if ref in free else delay(op, known, known[ref], tech) * scale for ref, op in program
+        0.0
+        if ref in free
+        else (tech.dsp_add if ref in in_dsp else delay(op, known, known[ref], tech)) * scale
+        for ref, op in program
     ]
     budget = 1000.0 / clock_mhz * USABLE - tech.setup * scale
     starts = [0.0 if is_clocked(op) else register for op in program.ops]

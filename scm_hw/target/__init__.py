@@ -1,7 +1,7 @@
 """What logic costs on the target: LUTs, and the delays of cells and nets, by device family."""
 
 from scm_hw.target.delays import ABSORBING, addition, delay, free_ops, is_clocked
-from scm_hw.target.dsp import dsps
+from scm_hw.target.dsp import dsp_sums, dsps
 from scm_hw.target.luts import luts_per_bit, varying_bits
 from scm_hw.target.technology import GRADE_SCALE, TECHNOLOGIES, XC7, Technology
 
@@ -13,6 +13,7 @@ __all__ = [
     "Technology",
     "addition",
     "delay",
+    "dsp_sums",
     "dsps",
     "free_ops",
     "is_clocked",

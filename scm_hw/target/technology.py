@@ -37,6 +37,9 @@ class Technology:
     setup: float
     dsp: float
     dsp_step: float
+    # Of the adder behind the multiplier, which takes the result of the block before; 0 where
+    # synthesis makes no use of it.
+    dsp_add: float
     # Of the two factors, sign included.
     dsp_widths: tuple[int, int]
     # Multipliers below this many partial product bits stay in LUTs, so many to each of them.
@@ -88,6 +91,7 @@ XC7 = Technology(
     setup=0.1,
     dsp=3.9,
     dsp_step=1.6,
+    dsp_add=1.6,
     dsp_widths=(18, 25),
     min_dsp_bits=40,
     luts_per_product_bit=1,
@@ -110,6 +114,7 @@ ECP5 = Technology(
     setup=0.1,
     dsp=3.93,
     dsp_step=2.5,
+    dsp_add=0.0,
     dsp_widths=(18, 18),
     min_dsp_bits=4,
     luts_per_product_bit=3,
@@ -134,6 +139,7 @@ ICE40_UP = Technology(
     setup=0.1,
     dsp=15.0,
     dsp_step=10.0,
+    dsp_add=0.0,
     dsp_widths=(16, 16),
     min_dsp_bits=24,
     luts_per_product_bit=3,
