@@ -28,6 +28,8 @@ from scm_hw.target import Technology, luts_per_bit, varying_bits
 MOST_BITS = 6
 # Of sums with more cuts than this only terms that see equal bits, or fewer, are brought together.
 MOST_GROWN = 2000
+# Fewer node bits than these leave the other bits' tables as many as they were.
+MIN_NODES = 4
 
 Integers = NDArray[np.int64]
 
@@ -170,7 +172,9 @@ class _Families:
 
     def _gain(self, cut: Cut) -> float:
         """LUTs that one table saves."""
-        if len(self._members(cut)) < 2:
+        members = self._members(cut)
+        tables = sum(not self.cuts.is_bit(self.terms[place][0]) for place in members)
+        if len(members) < (2 if tables else MIN_NODES):
             return 0.0
         contents = self._family(cut).contents
         return self._worth(cut) - self._table_luts(contents, self.cuts.bits(cut))
