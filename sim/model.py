@@ -31,7 +31,6 @@ class Scoreboard:
         self.expected = expected
         self.accept_cycles: list[int] = []
         self.latencies: list[int] = []
-        self.delivered = 0
         self.mismatches: list[Mismatch] = []
         self.unasked = 0
         self._in_flight: deque[int] = deque()
@@ -51,7 +50,6 @@ class Scoreboard:
             self.unasked += 1
             return
         index = self._in_flight.popleft()
-        self.delivered += 1
         self.latencies.append(cycle - self.accept_cycles[index])
         if data != self.expected[index]:
             self.mismatches.append(Mismatch(index, data, self.expected[index]))

@@ -58,9 +58,11 @@ def import_callable(name: str) -> Callable:
     # A module of the user's own may raise anything while it is imported.
     except Exception as error:
         reason = " ".join(str(error).split())
+        remedy = "check its name, and run the command in its folder"
+        if module_name.endswith(".py"):
+            remedy = f"a module has no suffix, give {module_name.removesuffix('.py')}:{attribute}"
         raise ParameterError(
-            f"can't import the module {module_name!r} of --mechanism: {reason}; check "
-            "its name, and run the command in its folder"
+            f"can't import the module {module_name!r} of --mechanism: {reason}; {remedy}"
         ) from error
     function = getattr(module, attribute, None)
     if not callable(function):

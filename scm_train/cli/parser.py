@@ -1,14 +1,13 @@
-"""The arguments of all commands, and the types of their values."""
+"""The arguments of all commands."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from scm_model.suggestions import did_you_mean
-from scm_train.algorithms import ALGORITHMS
+from scm_train.cli.learner_flags import add_learner_flags
+from scm_train.cli.values import count, one_of, real, seed, whole
 from scm_train.errors import ParameterError
 
 __all__ = ["add_table_flags", "build_parser"]
@@ -81,7 +80,7 @@ def _add_fit(commands: Any) -> None:
     )
     fit.add_argument("--out", required=True, help="model file to write (.npz)")
     _add_row_flags(add_table_flags(fit))
-    _add_learner_flags(fit)
+    add_learner_flags(fit)
     _add_mechanism_flags(fit)
     fit.add_argument(
         "--trials",
@@ -152,125 +151,6 @@ def _add_row_flags(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--seed", type=seed, default=0, help="random seed of the split and of training (0)"
-    )
-
-
-def _add_learner_flags(fit: argparse.ArgumentParser) -> None:
-    group = fit.add_argument_group("learner")
-    add = group.add_argument
-    add("--algorithm", type=algorithm, default="SCM", help=", ".join(a.lower() for a in ALGORITHMS))
-    add(
-        "--paper",
-        action="store_true",
-        default=False,
-        help="start from the paper's settings (sigmoid nodes on plain inputs)",
-    )
-    add(
-        "--luts",
-        type=float,
-        help="budget of LUTs for growth by families, where all nodes on a few bits join at once "
-        "(3000, unless an option for growth by single nodes is given)",
-    )
-    add(
-        "--growth",
-        type=one_of("auto", "families", "nodes"),
-        help="what joins the machine at a time: auto, families or nodes",
-    )
-    add(
-        "--members",
-        type=whole,
-        help="number of machines of families whose outputs are averaged: 1, 2, 4, 8 or 16",
-    )
-    add(
-        "--class-weight",
-        type=one_of("balanced"),
-        help="weight of the classes: balanced, for equal weight of all classes",
-    )
-    add(
-        "--layers",
-        type=whole,
-        help="maximum number of hidden layers (the length of the longest list below, or 1)",
-    )
-    add(
-        "--max-nodes",
-        type=per_layer(number_or(int, none=None, inf=None)),
-        help="maximum number of nodes per layer: 60, 28,8 or none; with --luts the maximum number "
-        "of families",
-    )
-    add(
-        "--activation",
-        type=per_layer(str),
-        help="activation: sign, step, sigmoid, brelu or tanh; one for all layers, or one per layer",
-    )
-    add(
-        "--candidates",
-        type=per_layer(whole),
-        help="number of candidates per draw, T_max; one for all layers, or one per layer",
-    )
-    add(
-        "--encoder",
-        help="encoder of the inputs: thermometer:31, thermometer:31:quantile, binary:5, gray:5 or "
-        "none",
-    )
-    add(
-        "--input-bits",
-        type=number_or(int, auto="auto", none=None),
-        help="number of bits of the code of an input: a number such as 12, auto or none",
-    )
-    add("--weights", type=one_of("binary", "real"), help="weights of the nodes: binary or real")
-    add(
-        "--inputs-per-node",
-        type=inputs_per_node,
-        help="number of features (or nodes of the layer before) that a node sees: 2, one of 1,2,3, "
-        "shares 1:0.5,2:0.5, or all; layers apart by slashes, as in 1,2/2,3,4,5,6",
-    )
-    add(
-        "--sign-pattern",
-        type=number_or(float, free="free", monotone="monotone"),
-        help="signs of the bits of one feature: free, monotone (all equal), or the fraction of "
-        "monotone candidates",
-    )
-    add(
-        "--bias-range",
-        type=bias_range,
-        help="range of the random thresholds: auto, data, middle, paper, or low,high",
-    )
-    add("--search", help="where candidates come from: auto, pool, or fresh draws: fresh")
-    add("--criterion", type=one_of("paper", "exact"), help="score of a candidate: paper or exact")
-    add(
-        "--lambdas",
-        type=numbers,
-        help="scales of the weights, in the order in which they are tried",
-    )
-    add(
-        "--r",
-        type=numbers,
-        dest="r_values",
-        help="increasing sequence r of the supervisory inequality",
-    )
-    add("--tolerance", type=real, help="training RMSE at which training stops")
-    add(
-        "--stop-step",
-        type=whole,
-        help="early stopping: number of nodes without improvement, L_step",
-    )
-    add("--stop-tolerance", type=real, help="early stopping: smallest relative improvement, tau")
-    add(
-        "--removal-tolerance",
-        type=real,
-        help="early stopping: smallest relative improvement that keeps the newest node (tau)",
-    )
-    add(
-        "--removal",
-        type=real,
-        help="backward removal: grow by this fraction beyond --max-nodes, then remove the least "
-        "useful nodes",
-    )
-    add("--alpha", type=real, help="regularisation factor of the LASSO for the linear part")
-    add(
-        "--ridge",
-        type=number_or(float, auto="auto"),
-        help="ridge penalty of the readout: a number (0 in the paper) or auto",
     )
 
 
@@ -346,104 +226,3 @@ def _add_given_mechanism(parser: argparse.ArgumentParser) -> None:
 
 
 # ------------------------------------------------------------------------------ types of values
-
-
-def parts_of(text: str) -> list[str]:
-    """What stands between commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def one_of(*choices: str) -> Callable[[str], str]:
-    """One of a few words, with a suggestion for any other."""
-
-    def choose(text: str) -> str:
-        if text not in choices:
-            raise argparse.ArgumentTypeError(
-                f"must be one of {', '.join(choices)}, not {text!r}; {did_you_mean(text, choices)}"
-            )
-        return text
-
-    return choose
-
-
-def algorithm(text: str) -> str:
-    """The name of a learner, however it is spelt: scm, DeepSCN, dirvfl-1."""
-    known = {name.lower(): name for name in ALGORITHMS}
-    spelt = text.lower().replace("-", "").replace("_", "")
-    if spelt not in known:
-        raise argparse.ArgumentTypeError(
-            f"must be one of {', '.join(known)}, not {text!r}; {did_you_mean(text, known)}"
-        )
-    return known[spelt]
-
-
-def number_or(kind: type[int] | type[float], **words: Any) -> Callable[[str], Any]:
-    """A number, or one of the words, each of which stands for its value."""
-    what = "a whole number" if kind is int else "a number"
-    rule = " or ".join([what, *words])
-
-    def parse(text: str) -> Any:
-        if text in words:
-            return words[text]
-        try:
-            return kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {rule}, not {text!r}") from None
-
-    return parse
-
-
-whole, real = number_or(int), number_or(float)
-
-
-def seed(text: str) -> int:
-    """A seed that every random generator takes."""
-    number = whole(text)
-    if not 0 <= number < 2**32:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 2**32 - 1, not {text!r}")
-    return number
-
-
-def count(text: str) -> int:
-    """A number of things, of which there is at least one."""
-    number = whole(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
-    return number
-
-
-def per_layer(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """One value, or several by commas, one per layer."""
-
-    def parse(text: str) -> Any:
-        values = [kind(part) for part in parts_of(text)]
-        if not values:
-            raise argparse.ArgumentTypeError("must be one value or one per layer, not empty")
-        return values[0] if len(values) == 1 else values
-
-    return parse
-
-
-def numbers(text: str) -> tuple[float, ...]:
-    """Numbers separated by commas."""
-    return tuple(real(part) for part in parts_of(text))
-
-
-def inputs_per_node(text: str) -> Any:
-    """All, a number, one of several numbers, or shares of numbers; of each layer by slashes."""
-    if "/" in text:
-        # A plain number alone would be one of several for all layers.
-        layers = [inputs_per_node(part) for part in text.split("/")]
-        return [(own,) if isinstance(own, int) else own for own in layers]
-    if text == "all":
-        return None
-    if ":" in text:
-        pairs = (part.partition(":") for part in parts_of(text))
-        return {whole(count): real(share) for count, _, share in pairs}
-    counts = tuple(whole(part) for part in parts_of(text))
-    return counts[0] if len(counts) == 1 else counts
-
-
-def bias_range(text: str) -> str | tuple[float, ...]:
-    """Auto, data, middle, paper, or two numbers."""
-    return text if text in ("auto", "data", "middle", "paper") else numbers(text)

@@ -64,6 +64,10 @@ BAD_FITS = [
         "plant.csv --target force --mechanism no_such:f",
         "can't import the module 'no_such' of --mechanism",
     ),
+    (
+        "plant.csv --target force --mechanism physics.py:pull",
+        "; a module has no suffix, give physics:pull",
+    ),
     ("plant.csv --target force --mechanism physics:pool", "did you mean 'pull'?"),
     ("plant.csv --target force --mechanism physics:factor", "must name a callable of physics"),
     (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scm_train.cli.parser import inputs_per_node
+from scm_train.cli.values import inputs_per_node
 
 
 @pytest.mark.parametrize(
