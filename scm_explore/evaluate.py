@@ -144,7 +144,8 @@ def file_bytes(machine: Model) -> bytes:
 
 def named(machine: Model, feature_names: tuple[str, ...], targets: tuple[str, ...]) -> Model:
     """The machine with the names of its data; a classifier's outputs are called as its classes."""
-    machine = replace(machine, features=feature_names)
+    if machine.columns is None:
+        machine = replace(machine, features=feature_names)
     return machine if machine.classes is not None else replace(machine, targets=targets)
 
 

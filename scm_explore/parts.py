@@ -20,16 +20,16 @@ def three_parts(data: training_data.Data, args: argparse.Namespace) -> tuple[Any
     """Test rows as `fit` has them, then rows to choose by from what is left: row numbers."""
     rest, test = training_data.split(data, args.test_fraction, args.seed)
     random = np.random.default_rng([args.seed, 1])
-    train, held_out = training_data.held_back(data.rows.y[rest], data.task, HELD_OUT, random)
+    train, held_out = training_data.part(data, rest, HELD_OUT, random)
     if min(len(held_out), len(test)) < FEWEST_HELD_OUT:
         raise OptionError(
             f"rows to choose by and to test on must be at least {FEWEST_HELD_OUT} each, not "
             f"{len(held_out)} and {len(test)}; gather more data"
         )
-    y = data.rows.y[rest[train]]
+    y = data.rows.y[train]
     if data.task == "regression" and (y == y[0]).all(axis=0).any():
         raise OptionError(f"targets must vary in the {len(y)} training rows; gather more data")
-    return rest[train], rest[held_out], test
+    return train, held_out, test
 
 
 def bounded(rows: Any) -> Any:

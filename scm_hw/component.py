@@ -69,7 +69,7 @@ class Core(wiring.Component):
         given = self.design.model
         # Behind the features there are words only where the mechanism is external.
         words = [f"P0_{name}" for name in given.targets]
-        self.inputs = _layout([*given.features, *words], self.design.input_ranges)
+        self.inputs = _layout([*given.signals, *words], self.design.input_ranges)
         outputs = given.targets if given.classes is None else (CLASS,)
         self.outputs = _layout(outputs, self.design.output_ranges)
         super().__init__(
@@ -92,11 +92,14 @@ class Core(wiring.Component):
         ]
         return m
 
-    def encode(self, row: Sequence[float]) -> dict[str, int]:
+    def encode(self, row: Sequence[Any]) -> dict[str, int]:
         """A raw row as the fields of `i.payload`; P0 behind the features where it is external."""
-        count = len(self.design.model.features)
-        values = np.asarray([row], dtype=float)
-        mechanism = values[:, count:] if values.shape[1] > count else None
+        model = self.design.model
+        count = len(model.signals)
+        # Rows of columns may have labels.
+        values = np.array([row], dtype=float if model.columns is None else object)
+        given = values[:, count:].astype(float)
+        mechanism = given if values.shape[1] > count else None
         found = integers(self.design.hardware, self.design.fixed, values[:, :count], mechanism)
         return dict(zip(self.inputs.members, map(int, found[0]), strict=True))
 

@@ -13,7 +13,7 @@ __all__ = ["column_names", "has_default_names", "in_memory", "in_order"]
 
 class _Named(Protocol):
     @property
-    def features(self) -> tuple[str, ...]: ...
+    def signals(self) -> tuple[str, ...]: ...
 
 
 def column_names(x: Any) -> tuple[str, ...] | None:
@@ -25,8 +25,8 @@ def column_names(x: Any) -> tuple[str, ...] | None:
 
 
 def has_default_names(machine: _Named) -> bool:
-    """Whether the features have the names x0, x1, ... that columns without names are given."""
-    names = machine.features
+    """Whether the columns have the names x0, x1, ... that columns without names are given."""
+    names = machine.signals
     return names == tuple(f"x{i}" for i in range(len(names)))
 
 

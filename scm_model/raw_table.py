@@ -43,3 +43,7 @@ class RawTable:
         for i, values in enumerate(arrays):
             found[:, i] = values
         return found if dtype is None else found.astype(dtype)
+
+    def tobytes(self) -> bytes:
+        """All that it holds, by which two tables are told apart."""
+        return repr([(name, values.tolist()) for name, values in self.arrays.items()]).encode()

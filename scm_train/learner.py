@@ -27,10 +27,12 @@ from scm_train.cluster.run import (
     train_families_distributed,
 )
 from scm_train.data.clipping import clipped_columns, clipping_lines
+from scm_train.data.fit_columns import ColumnRules
 from scm_train.errors import ClippedWarning, DataError, ModelFileError, ParameterError
+from scm_train.estimator_rows import TrainingRows, further_rows, training_rows
 from scm_train.families.losses import probabilities
 from scm_train.search.candidates import BiasRange, InputsPerNode, SignPattern
-from scm_train.training.parameters import DEFAULT_NODES, LAMBDAS, R_VALUES, growth_of
+from scm_train.training.parameters import DEFAULT_NODES, LAMBDAS, R_VALUES, growth_of, input_bits_of
 from scm_train.training.run import TrainingTask, train_by_families, train_machine
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
@@ -149,6 +151,13 @@ class Learner(BaseEstimator):
     class_weight : None, "balanced" or mapping
         Of a classifier that grows by families: what a row of each class counts. ``"balanced"`` has
         all classes count the same together.
+    categories : None or sequence of column names or numbers
+        Columns of numbers that are categories. Columns of text, of truth values and of a category
+        type are, without being named. A category has one bit for each value, or, of more than eight
+        values, codes in the order of the target; rare values and those never seen are one.
+    missing : "code" or "median"
+        What a number becomes that is missing: a code of its own, above all others, or the median
+        beside a flag. Only columns with missing values in training pay for it.
     verbose : bool
         Show a progress bar, on a terminal.
 
@@ -195,6 +204,8 @@ class Learner(BaseEstimator):
         search_rows: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        categories: Sequence[str | int] | None = None,
+        missing: str = "code",
         verbose: bool | int = False,
     ):
         self.luts = luts
@@ -226,7 +237,15 @@ class Learner(BaseEstimator):
         self.search_rows = search_rows
         self.random_state = random_state
         self.class_weight = class_weight
+        self.categories = categories
+        self.missing = missing
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
 
     def save(self, path: str | Path) -> None:
         """Write the trained machine to a model file."""
@@ -254,9 +273,9 @@ class Learner(BaseEstimator):
     def _adopt(self, machine: Model) -> None:
         self.machine_ = machine
         self.history_ = machine.history
-        self.n_features_in_ = len(machine.features)
+        self.n_features_in_ = len(machine.signals)
         # Frames are matched with the names of training after loading too.
-        self._keep_names(None if has_default_names(machine) else machine.features)
+        self._keep_names(None if has_default_names(machine) else machine.signals)
 
     def _keep_names(self, names: Sequence[str] | None) -> None:
         """Keep the names of the columns, or forget those of an earlier fit."""
@@ -280,6 +299,15 @@ class Learner(BaseEstimator):
         algorithm, random = ALGORITHMS[self._algorithm], check_random_state(self.random_state)
         self.machine_, self.history_ = train(algorithm, parameters, task, eval_set, random)
         return self
+
+    def _training_rows(self, X: Any, y: ArrayLike, **how: Any) -> TrainingRows:
+        rules = ColumnRules(() if self.categories is None else self.categories, self.missing)
+        return training_rows(self, X, y, rules, self._code_bits(), **how)
+
+    def _code_bits(self) -> int | str | None:
+        if self._growth() == "families":
+            return self.input_bits
+        return input_bits_of(self.get_params(deep=False))
 
     def _growth(self) -> str:
         parameters = self.get_params(deep=False)
@@ -315,7 +343,9 @@ class Learner(BaseEstimator):
 
     def _decision(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
-        rows = validate_data(self, in_memory(X), reset=False, dtype=_FLOATS)
+        rows = in_memory(X)
+        if self.machine_.columns is None:
+            rows = validate_data(self, rows, reset=False, dtype=_FLOATS)
         if clipped := clipped_columns(self.machine_, rows):
             # The level of whoever called `predict`.
             warnings.warn("; ".join(clipping_lines(clipped)), ClippedWarning, stacklevel=3)
@@ -360,9 +390,8 @@ class Regressor(RegressorMixin, Learner):
             return self._fit_distributed(X, y, eval_set)
         if eval_set is not None:
             eval_set = (eval_set[0], in_order(eval_set[1], column_names(y)))
-        X, y = validate_data(
-            self, X, y, dtype=_FLOATS, multi_output=True, y_numeric=True, ensure_min_samples=2
-        )
+        rows = self._training_rows(X, y, multi_output=True, y_numeric=True)
+        X, y = rows.x, rows.y
         self._single = y.ndim == 1
         targets = y.reshape(len(y), -1)
         low, high = targets.min(axis=0).astype(float), targets.max(axis=0).astype(float)
@@ -372,11 +401,14 @@ class Regressor(RegressorMixin, Learner):
             target_min=low,
             # A constant target has no range to scale by; any will do.
             target_max=np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low)))),
-            feature_names=self._feature_names(),
+            feature_names=rows.names or self._feature_names(),
             target_names=("y",) if self._single else tuple(f"y{i}" for i in range(len(low))),
             weights=_row_weights(X, sample_weight),
+            columns=rows.columns,
+            input_range=rows.input_range,
+            input_bits=rows.bits,
         )
-        return self._fit(task, self._evaluation(eval_set, targets.shape[1]))
+        return self._fit(task, self._evaluation(eval_set, rows, targets.shape[1]))
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Targets in their own units, (n,) or (n, m) as in training."""
@@ -386,13 +418,11 @@ class Regressor(RegressorMixin, Learner):
         return y[:, 0] if self._single else y
 
     def _evaluation(
-        self, eval_set: tuple[ArrayLike, ArrayLike] | None, outputs: int
+        self, eval_set: tuple[ArrayLike, ArrayLike] | None, rows: TrainingRows, outputs: int
     ) -> tuple[NDArray, NDArray] | None:
         if eval_set is None:
             return None
-        X, y = validate_data(
-            self, *eval_set, reset=False, dtype=_FLOATS, multi_output=True, y_numeric=True
-        )
+        X, y = further_rows(self, *eval_set, rows, multi_output=True, y_numeric=True)
         targets = y.reshape(len(y), -1)
         if targets.shape[1] != outputs:
             raise DataError(
@@ -428,7 +458,8 @@ class Classifier(ClassifierMixin, Learner):
             self._fit_distributed(X, y, eval_set)
             self.classes_ = self.machine_.labels
             return self
-        X, y = validate_data(self, X, y, dtype=_FLOATS, ensure_min_samples=2)
+        rows = self._training_rows(X, y, labels=True)
+        X, y = rows.x, rows.y
         check_classification_targets(y)
         self.classes_, indices = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -441,12 +472,15 @@ class Classifier(ClassifierMixin, Learner):
             y=_indicators(indices, count),
             target_min=np.zeros(count),
             target_max=np.ones(count),
-            feature_names=self._feature_names(),
+            feature_names=rows.names or self._feature_names(),
             target_names=tuple(map(str, self.classes_.tolist())),
             classes=tuple(self.classes_.tolist()),
             weights=_row_weights(X, sample_weight, self._class_weights(indices)),
+            columns=rows.columns,
+            input_range=rows.input_range,
+            input_bits=rows.bits,
         )
-        return self._fit(task, self._evaluation(eval_set))
+        return self._fit(task, self._evaluation(eval_set, rows))
 
     def _class_weights(self, indices: NDArray) -> NDArray[np.float64] | None:
         """What each row counts for its class."""
@@ -479,11 +513,11 @@ class Classifier(ClassifierMixin, Learner):
         return self.classes_[winners]
 
     def _evaluation(
-        self, eval_set: tuple[ArrayLike, ArrayLike] | None
+        self, eval_set: tuple[ArrayLike, ArrayLike] | None, rows: TrainingRows
     ) -> tuple[NDArray, NDArray] | None:
         if eval_set is None:
             return None
-        X, y = validate_data(self, *eval_set, reset=False, dtype=_FLOATS)
+        X, y = further_rows(self, *eval_set, rows)
         unknown = set(np.unique(y)) - set(self.classes_)
         if unknown:
             raise DataError(

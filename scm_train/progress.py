@@ -6,9 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-__all__ = ["Report", "progress_bar"]
+__all__ = ["Report", "progress_bar", "reading_bar"]
+
+#: Files of fewer bytes are read before a bar could be looked at.
+LARGE_FILE = 32 << 20
 
 #: Called after every node with nodes so far, layer, training RMSE and validation RMSE.
 Report = Callable[[int, int, float, float], None]
@@ -44,3 +55,19 @@ def progress_bar(
             progress.update(task, completed=nodes, layer=layer, errors=errors)
 
         yield report
+
+
+@contextmanager
+def reading_bar(
+    show: bool, name: str, size: int, console: Console | None = None
+) -> Iterator[Callable[[int], None]]:
+    """Yield the function that is told how many bytes of a file are read."""
+    console = console or Console(stderr=True)
+    if not show or size < LARGE_FILE or not console.is_terminal:
+        yield lambda done: None
+        return
+    columns = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        # A name may hold what the library takes for markup.
+        task = progress.add_task(escape(name), total=size)
+        yield lambda done: progress.update(task, completed=done)

@@ -97,7 +97,7 @@ def trained(job: Job, budget: int, train: Rows, test: Rows) -> tuple[Model, bool
     data = job.data
     classes = data.task == "classification"
     kind = estimators.SCMClassifier if classes else estimators.SCMRegressor
-    learner = kind(luts=budget, random_state=job.arguments.seed)
+    learner = kind(luts=budget, random_state=job.arguments.seed, **data.settings)
     learner.fit(data.rows.X[train], data.rows.y[train])
     growth = learner.history_.growth
     machine = finished(learner.machine_, data, train, test, job.arguments, important=job.final)

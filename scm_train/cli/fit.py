@@ -39,6 +39,8 @@ def fit(args: argparse.Namespace) -> None:
     if not args.quiet:
         _warn_of_constant(data.rows.constant_features)
     train, test = split(data, args.test_fraction, args.seed)
+    if not args.quiet:
+        _tell_notes(data, len(test))
     y = data.rows.y[train]
     if (y == y[0]).all(axis=0).any():
         raise DataError(
@@ -120,6 +122,15 @@ def _numbered(machine: Model, trial: int, trials: int) -> Model:
     return replace(machine, info=machine.info | {"settings": settings})
 
 
+def _tell_notes(data: Data, tested: int) -> None:
+    """What was guessed of the table, and what is to be known of its split."""
+    for note in data.rows.notes:
+        say(f"note: {note}", sys.stderr)
+    for note in (data.target_note, data.order_warning if tested else None):
+        if note:
+            say(note, sys.stderr)
+
+
 def _warn_of_constant(names: Sequence[str]) -> None:
     if names:
         shown = ", ".join(names[:8]) + (f", and {len(names) - 8} more" if len(names) > 8 else "")
@@ -135,6 +146,7 @@ def _learner(args: argparse.Namespace, data: Data, trial: int) -> estimators.Lea
     known = cls().get_params(deep=False)
     given = {name: value for name, value in vars(args).items() if name in known}
     parameters = (estimators.paper_settings() if args.paper else {}) | given
+    parameters |= data.settings
     parameters["mechanism"] = fit_mechanism(args, data.rows.feature_names, data.mechanism)
     # Each trial has a seed of its own; the split of the rows is the same for all.
     seed = (args.seed + trial) % 2**32
@@ -158,7 +170,8 @@ def finished(
     Of ``args`` it takes ``name``, ``seed`` and ``no_eval_rows``. With ``important`` it has the
     features by importance too, which takes a while.
     """
-    machine = replace(machine, features=data.rows.feature_names)
+    if machine.columns is None:
+        machine = replace(machine, features=data.rows.feature_names)
     if machine.classes is None:
         machine = replace(machine, targets=data.rows.target_names)
     scores = dict(machine.info["scores"])

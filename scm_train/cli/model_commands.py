@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model import Model
+from scm_model.raw_table import RawTable
 from scm_train import datasets, model_file
 from scm_train.cli.console import say
 from scm_train.cli.description import described, print_result
 from scm_train.cli.mechanism import import_callable, mechanism_file
+from scm_train.cli.parser import table_options
 from scm_train.cli.score_lines import tested_lines
 from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.data.files import read_features, read_rows, split_names
@@ -65,7 +67,7 @@ def predict(args: argparse.Namespace) -> None:
     if args.out is not None:
         reads = [args.model, args.data, mechanism_file(args.mechanism)]
         check_output(args.out, table_kind(header), reads, args.force)
-    X = read_features(args.data, machine.features)
+    X = _features(machine, args)
     _warn_of_clipping(machine, X)
     y = machine.predict(X, _mechanism_column(machine, args))
     lines = y.reshape(len(y), -1).tolist()
@@ -116,10 +118,25 @@ def _load(args: argparse.Namespace) -> Model:
     return model_file.load(args.model, mechanism=function)
 
 
+def _features(machine: Model, args: argparse.Namespace) -> NDArray[np.float64] | RawTable:
+    """The rows of a data file as a model takes them."""
+    notes: list[str] = []
+    X = read_features(
+        args.data,
+        machine.signals,
+        options=table_options(args),
+        columns=machine.columns,
+        notes=notes,
+    )
+    for note in notes:
+        say(f"note: {note}", sys.stderr)
+    return X
+
+
 def _mechanism_column(machine: Model, args: argparse.Namespace) -> NDArray[np.float64] | None:
     if args.mechanism_columns is None:
         return None
-    values = read_features(args.data, args.mechanism_columns)
+    values = read_features(args.data, args.mechanism_columns, options=table_options(args))
     if values.shape[1] != machine.outputs:
         raise ParameterError(
             f"--mechanism-columns must be one per output ({machine.outputs}), not {values.shape[1]}"
@@ -138,7 +155,14 @@ def _read_targets(machine: Model, args: argparse.Namespace) -> tuple[NDArray, ND
     wanted = own if args.target is None else split_names(args.target, own)
     # The model's own targets are known by name, in whatever order they are asked for.
     wanted = own if sorted(wanted) == sorted(own) else wanted
-    rows = read_rows(args.data, wanted, machine.features, varying=False)
+    rows = read_rows(
+        args.data,
+        wanted,
+        machine.signals,
+        varying=False,
+        options=table_options(args),
+        columns=machine.columns,
+    )
     if machine.classes is not None:
         return rows.X, class_indices(machine, rows.y)
     if rows.y.dtype.kind not in "fiu":

@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 from scm_train.cli.learner_flags import add_learner_flags
 from scm_train.cli.values import count, one_of, real, seed, whole
+from scm_train.data.dialect import TableOptions
 from scm_train.errors import ParameterError
 
-__all__ = ["add_table_flags", "build_parser"]
+__all__ = ["add_format_flags", "add_table_flags", "build_parser", "table_options"]
 
 COMMANDS = ("fit", "evaluate", "predict", "info", "plot", "datasets")
 
@@ -109,7 +110,9 @@ def add_table_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Which table to learn from, how it is read and what of it is held out: `fit` has them, and the
     commands of other packages that train; see :func:`scm_train.cli.training_data.read`."""
     group = parser.add_argument_group("data")
-    group.add_argument("data", nargs="?", default=None, help="CSV, TSV, Parquet, .npy or .npz file")
+    group.add_argument(
+        "data", nargs="?", default=None, help="CSV, TSV, Excel, Parquet, .npy or .npz file"
+    )
     group.add_argument(
         "--dataset", default=None, help="name of a built-in data set, instead of a file"
     )
@@ -136,7 +139,85 @@ def add_table_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="FILE",
         help="file of test rows with the same columns, instead of rows held out",
     )
+    group.add_argument(
+        "--split",
+        default=None,
+        metavar="random|chronological|groups:COLUMN",
+        help="which rows are held out: any, with every class in its share; the last ones; or whole "
+        "groups of rows that have the same value in a column, which is no feature then (random)",
+    )
+    group.add_argument(
+        "--time",
+        default=None,
+        metavar="COLUMN",
+        help="column of dates or numbers that has the order of a chronological split (the order of "
+        "the file)",
+    )
+    group.add_argument(
+        "--categories",
+        action="append",
+        default=argparse.SUPPRESS,
+        metavar="COLUMNS",
+        help="columns of numbers that are categories; columns of text are without being named",
+    )
+    group.add_argument(
+        "--missing",
+        type=one_of("code", "median"),
+        default=argparse.SUPPRESS,
+        help="what a missing value becomes: code, one that no number has, or median, with a flag "
+        "beside it",
+    )
+    add_format_flags(parser)
     return group
+
+
+def add_format_flags(parser: argparse.ArgumentParser) -> None:
+    """How a table is written, where it is not guessed right."""
+    group = parser.add_argument_group("format of the table (guessed, unless given)")
+    add = group.add_argument
+    add(
+        "--delimiter",
+        default=None,
+        help="what is between columns: one character, or comma, semicolon, tab, pipe or space",
+    )
+    add("--decimal", default=None, metavar=".|,", help="decimal point or comma")
+    add("--encoding", default=None, help="encoding of the text, such as utf-8, latin-1 or utf-16")
+    add(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether the first line is names; without, columns are called x1, x2, ...",
+    )
+    add(
+        "--units-row",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether a line of units comes after the names",
+    )
+    add("--sheet", default=None, help="sheet of an Excel file (the first one)")
+    add(
+        "--missing-values",
+        action="append",
+        default=[],
+        metavar="TEXTS",
+        help="texts or numbers that stand for no value, separated by commas, beside NA, NaN, null, "
+        "? and nothing",
+    )
+
+
+def table_options(args: argparse.Namespace) -> TableOptions:
+    """What the flags of :func:`add_format_flags` say."""
+    return TableOptions(
+        delimiter=args.delimiter,
+        decimal=args.decimal,
+        encoding=args.encoding,
+        header=args.header,
+        units_row=args.units_row,
+        sheet=args.sheet,
+        missing_values=tuple(
+            text.strip() for texts in args.missing_values for text in texts.split(",")
+        ),
+    )
 
 
 def _add_row_flags(group: argparse._ArgumentGroup) -> None:
@@ -185,6 +266,7 @@ def _add_evaluate(commands: Any) -> None:
     )
     _add_given_mechanism(evaluate)
     _add_output(evaluate)
+    add_format_flags(evaluate)
 
 
 def _add_predict(commands: Any) -> None:
@@ -195,6 +277,7 @@ def _add_predict(commands: Any) -> None:
     _add_force(predict)
     _add_given_mechanism(predict)
     _add_output(predict)
+    add_format_flags(predict)
 
 
 def _add_plot(commands: Any) -> None:

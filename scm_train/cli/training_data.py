@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model.raw_table import RawTable
 from scm_train import datasets
-from scm_train.data.files import FileRows, read_rows
+from scm_train.cli.parser import table_options
+from scm_train.data.dialect import to_number
+from scm_train.data.files import FileRows, below, read_rows, split_names
+from scm_train.data.order import time_order, times_of
 from scm_train.errors import DataError, ParameterError
 
-__all__ = ["Data", "held_back", "read", "split"]
+__all__ = ["Data", "held_back", "part", "read", "split"]
 
 #: Fewer rows can't be split into rows to train on, to validate on and to test on.
 FEWEST_ROWS = 10
 TEST_FRACTION = 0.25
+#: A target of no more different whole numbers may be classes.
+FEW_VALUES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +41,44 @@ class Data:
     about: dict[str, Any]
     train_rows: int | None = None
     mechanism: Any = None
+    #: What the learner is told of the columns.
+    settings: dict[str, Any] = field(default_factory=dict)
+    #: Which rows are held out: those of whole groups, or the last ones in an order.
+    groups: NDArray | None = None
+    order: NDArray | None = None
     #: Where the rows of a named data set come from, and the file of test rows.
     files: tuple[Path, ...] = ()
+
+    @property
+    def target_note(self) -> str | None:
+        """How a target of few whole numbers was taken, and how to have it otherwise."""
+        y = self.rows.y
+        if y.ndim > 1 or y.dtype.kind not in "iu":
+            return None
+        values = np.unique(y)
+        if len(values) > FEW_VALUES:
+            return None
+        name, count = self.rows.target_names[0], len(values)
+        taken, other = ("numbers", "classification")
+        if self.task == "classification":
+            taken, other = ("classes", "regression")
+        return (
+            f"note: target {name!r} has {count} different whole numbers and was taken as {taken} "
+            f"(--task {other} changes it)"
+        )
+
+    @property
+    def order_warning(self) -> str | None:
+        """Where rows are in the order of time, and yet any of them are held out."""
+        if self.order is not None or self.groups is not None or self.train_rows is not None:
+            return None
+        X, names = self.rows.X, [*self.rows.further, *self.rows.feature_names]
+        own = X.arrays.values() if isinstance(X, RawTable) else X.T
+        reason = time_order(names, [*self.rows.further.values(), *own], self.rows.y)
+        return reason and (
+            f"warning: {reason}: rows seem to be in the order of time, and test rows at random are "
+            "neighbours of training rows; --split chronological tests on the last ones"
+        )
 
 
 def read(args: argparse.Namespace) -> Data:
@@ -50,15 +93,77 @@ def read(args: argparse.Namespace) -> Data:
 def _read_file(args: argparse.Namespace) -> Data:
     if not args.target:
         raise ParameterError("--target must name the column to learn; give --target y")
-    rows = read_rows(args.data, args.target, args.features, args.drop, least=FEWEST_ROWS)
+    kind, column = _split_kind(args)
+    categories = getattr(args, "categories", [])
+    rows = read_rows(
+        args.data,
+        args.target,
+        args.features,
+        args.drop,
+        least=FEWEST_ROWS,
+        options=table_options(args),
+        categories=categories,
+        further=[] if column is None else [column],
+        show_progress=not getattr(args, "quiet", False),
+    )
     task = args.task
     if task == "auto":
         task = "regression" if rows.y.dtype.kind in "fiu" else "classification"
     path = Path(args.data)
     about = {"name": path.name, "target": list(rows.target_names)}
+    if kind != "random":
+        about["split"] = kind if column is None else f"{kind}:{column}"
     name = path.name.partition(".")[0]
-    data = Data(_checked(rows, task), task, name, about)
-    return data if args.test is None else _with_test_rows(data, args)
+    data = Data(_checked(rows, task), task, name, about, settings=_settings(args, rows, categories))
+    if args.test is not None:
+        return _with_test_rows(data, args)
+    if kind == "groups":
+        return replace(data, groups=rows.further[column or ""])
+    return replace(data, order=_order(rows, column)) if kind == "chronological" else data
+
+
+def _settings(
+    args: argparse.Namespace, rows: FileRows, categories: Sequence[str]
+) -> dict[str, Any]:
+    """What the learner is told; columns that were left out are none of its business."""
+    found: dict[str, Any] = {}
+    if categories:
+        named = split_names(categories, rows.feature_names)
+        found["categories"] = [name for name in named if name in rows.feature_names]
+    if hasattr(args, "missing"):
+        found["missing"] = args.missing
+    return found
+
+
+def _split_kind(args: argparse.Namespace) -> tuple[str, str | None]:
+    """How rows are split, and the column that says so."""
+    kind, _, column = (args.split or "random").partition(":")
+    if kind not in ("random", "chronological", "groups") or (kind != "groups" and column):
+        raise ParameterError(
+            f"--split must be random, chronological or groups:COLUMN, not {args.split!r}"
+        )
+    if kind == "groups" and not column:
+        raise ParameterError("--split groups must name a column, as in groups:batch")
+    if args.time is not None and kind != "chronological":
+        raise ParameterError("--time must be given with --split chronological alone")
+    if args.split is not None and args.test is not None:
+        raise ParameterError("--split and --test must not both be given; leave one out")
+    return kind, column or args.time
+
+
+def _order(rows: FileRows, column: str | None) -> NDArray:
+    """Row numbers from the first to the last in time; by a column of dates where there is one."""
+    if column is None:
+        dated = [n for n, v in rows.further.items() if v.dtype.kind in "OM"]
+        column = dated[0] if dated else None
+    if column is None:
+        return np.arange(len(rows.y))
+    values = rows.further[column]
+    if values.dtype == object:
+        numbers = [to_number(str(value)) for value in values.tolist()]
+        if None not in numbers:
+            values = np.array(numbers)
+    return np.argsort(times_of(column, values), kind="stable")
 
 
 def _with_test_rows(data: Data, args: argparse.Namespace) -> Data:
@@ -68,7 +173,14 @@ def _with_test_rows(data: Data, args: argparse.Namespace) -> Data:
     rows, path = data.rows, Path(args.test)
     if path.exists() and path.samefile(args.data):
         raise ParameterError("--test must be another file than the data file; name its test rows")
-    tested = read_rows(path, rows.target_names, rows.feature_names, varying=False)
+    tested = read_rows(
+        path,
+        rows.target_names,
+        rows.feature_names,
+        varying=False,
+        options=table_options(args),
+        categories=data.settings.get("categories", []),
+    )
     if (tested.y.dtype.kind in "fiu") != (rows.y.dtype.kind in "fiu"):
         raise DataError(
             f"targets of {path.name} must be of the same kind as those of {Path(args.data).name}, "
@@ -80,15 +192,15 @@ def _with_test_rows(data: Data, args: argparse.Namespace) -> Data:
             f"classes of {path.name} must be those of {Path(args.data).name}, not {unseen[0]!s}; "
             "train on rows of that class too, or remove its rows"
         )
-    both = replace(rows, X=np.concatenate([rows.X, tested.X]), y=np.concatenate([rows.y, tested.y]))
+    both = below(rows, tested)
     about = data.about | {"test": path.name}
     return replace(data, rows=both, about=about, train_rows=len(rows.X), files=(path,))
 
 
 def _read_dataset(args: argparse.Namespace) -> Data:
-    if args.target or args.features or args.drop or args.test:
+    if args.target or args.features or args.drop or args.test or args.split:
         raise ParameterError(
-            "--target, --features, --drop and --test must be left out with --dataset, "
+            "--target, --features, --drop, --test and --split must be left out with --dataset, "
             "which has its own; give a data file to choose columns of"
         )
     source = datasets.load(args.dataset)
@@ -137,7 +249,38 @@ def split(data: Data, fraction: float | None, seed: int) -> tuple[NDArray, NDArr
     fraction = TEST_FRACTION if fraction is None else fraction
     if not 0 <= fraction < 1:
         raise ParameterError(f"--test-fraction must be at least 0 and below 1, not {fraction!r}")
-    return held_back(data.rows.y, data.task, fraction, np.random.default_rng(seed))
+    return part(data, np.arange(count), fraction, np.random.default_rng(seed))
+
+
+def part(
+    data: Data, rows: NDArray, fraction: float, random: np.random.Generator
+) -> tuple[NDArray, NDArray]:
+    """Some row numbers in two parts as the split of the data has it, the second held back."""
+    if data.order is not None:
+        ordered = data.order[np.isin(data.order, rows)]
+        kept = len(ordered) - min(round(fraction * len(ordered)), len(ordered) - 1)
+        return np.sort(ordered[:kept]), np.sort(ordered[kept:])
+    if data.groups is not None:
+        return _by_groups(data.groups, rows, fraction, random)
+    train, held = held_back(data.rows.y[rows], data.task, fraction, random)
+    return rows[train], rows[held]
+
+
+def _by_groups(
+    groups: NDArray, rows: NDArray, fraction: float, random: np.random.Generator
+) -> tuple[NDArray, NDArray]:
+    """Whole groups are held back until they have the share that is wanted, or come close."""
+    names, place = np.unique(groups[rows].astype(str), return_inverse=True)
+    if len(names) < 2:
+        raise DataError(
+            f"--split groups must have at least two groups, not {len(names)}; name another column"
+        )
+    sizes, wanted = np.bincount(place), fraction * len(rows)
+    held = np.zeros(len(names), dtype=bool)
+    for group in random.permutation(len(names))[: len(names) - 1].tolist():
+        if abs(sizes[held].sum() + sizes[group] - wanted) < abs(sizes[held].sum() - wanted):
+            held[group] = True
+    return rows[~held[place]], rows[held[place]]
 
 
 def held_back(

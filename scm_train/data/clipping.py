@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_model import Model
+from scm_model import Columns, Model
+from scm_model.raw_columns import VALUE
 from scm_train.mechanisms import TableModel
 
 __all__ = ["Clipped", "clipped_columns", "clipped_line", "clipping_lines"]
@@ -38,12 +40,24 @@ def clipped_columns(machine: Model, X: NDArray) -> list[Clipped]:
     if not len(X):
         return []
     found = []
+    if machine.columns is not None:
+        X = _numbers_seen(machine.columns, X)
     for i in _clipping(machine):
         low, high = float(machine.input_min[i]), float(machine.input_max[i])
         share = float(np.mean((X[:, i] < low) | (X[:, i] > high)))
         if share:
             found.append(Clipped(machine.features[i], share, low, high))
     return sorted(found, key=lambda column: -column.share)
+
+
+def _numbers_seen(columns: Columns, X: Any) -> NDArray[np.float64]:
+    """The features (n, d) that are plain numbers; 0 for all others, whose ranges hold it."""
+    read = columns.read(X)
+    found = np.zeros((len(read), len(columns.features)))
+    for i, (place, what) in enumerate(columns.features):
+        if what == VALUE and not columns.columns[place].is_category:
+            found[:, i] = read[:, place]
+    return found
 
 
 def _clipping(machine: Model) -> Sequence[int]:

@@ -27,9 +27,11 @@ def importance(machine: Model, X: NDArray, targets: NDArray) -> dict[str, float]
     asked about fewer rows. An external mechanism keeps its values.
     """
     random = np.random.default_rng(SEED)
-    count = min(len(X), MOST_ROWS, max(MOST_SCORED // len(machine.features), 100))
+    count = min(len(X), MOST_ROWS, max(MOST_SCORED // len(machine.signals), 100))
     rows = random.permutation(len(X))[:count]
-    X, targets = np.array(X[rows], dtype=np.float64), targets[rows]
+    # Rows of categories have labels.
+    kind = None if machine.columns is not None else np.float64
+    X, targets = np.array(X[rows], dtype=kind), targets[rows]
     values = None
     if machine.mechanism.kind == "external":
         # A mechanism need not have a meaning for the combinations that shuffling makes.
@@ -37,7 +39,7 @@ def importance(machine: Model, X: NDArray, targets: NDArray) -> dict[str, float]
         values = machine.target_min + span * mechanism_values(machine, X)
     own = _error(score(machine, X, targets, values))
     found = {}
-    for i, name in enumerate(machine.features):
+    for i, name in enumerate(machine.signals):
         column = X[:, i].copy()
         X[:, i] = column[random.permutation(count)]
         found[name] = _error(score(machine, X, targets, values)) - own

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_model import Encoder, Model
+from scm_model import Columns, Encoder, Model
 from scm_model.scaling import to_unit
 from scm_train.algorithms import Algorithm
 from scm_train.chunks import chunk_map
+from scm_train.encode.columns import encoder_of_columns
 from scm_train.encode.encoders import fit_encoder
 from scm_train.encode.resolution import plain_codes
 from scm_train.encode.rows import ScaledRows
@@ -63,6 +64,10 @@ class TrainingTask:
     target_names: tuple[str, ...]
     classes: tuple[Any, ...] | None = None
     weights: Floats | None = None
+    #: What the inputs are made of, and their ranges then.
+    columns: Columns | None = None
+    input_range: tuple[Floats, Floats] | None = None
+    input_bits: int | None = None
 
     def __post_init__(self) -> None:
         check_span("inputs", self.x.min(axis=0), self.x.max(axis=0), self.feature_names)
@@ -97,8 +102,8 @@ def train_machine(
     settings = settings_of(algorithm, parameters, refit=eval_set is None)
     draw = draw_of(algorithm, parameters)
     rng = np.random.default_rng(seed)
-    low, high = _range(task.x)
-    encoder = _encoder(parameters, task.x, low, high)
+    low, high = _range(task)
+    encoder = _encoder(parameters, task, low, high)
     check_draws(settings, encoder.width)
     mechanism = as_mechanism(parameters["mechanism"]).bind(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
@@ -152,7 +157,10 @@ def train_by_families(
 ) -> tuple[Model, History]:
     """Train a machine of families on a task; ``eval_set`` chooses its size instead of own rows."""
     seed = int(random.randint(np.iinfo(np.int32).max))
-    low, high = _range(task.x)
+    low, high = _range(task)
+    if task.columns is not None:
+        # Where the code of a missing value is depends on the number of bits.
+        parameters = parameters | {"input_bits": task.input_bits}
     encoder = plain_codes(parameters, task.x, low, high)
     mechanism = as_mechanism(parameters["mechanism"]).bind(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
@@ -229,17 +237,20 @@ def _size(parameters: dict[str, Any]) -> Size:
     return Size(float(luts), int(most))
 
 
-def _range(x: NDArray) -> tuple[Floats, Floats]:
+def _range(task: TrainingTask) -> tuple[Floats, Floats]:
+    if task.input_range is not None:
+        return task.input_range
+    x = task.x
     low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
     # A constant input has no range to scale by; any will do, and hardware wants one.
     return low, np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low))))
 
 
-def _encoder(parameters: dict[str, Any], x: NDArray, low: Floats, high: Floats) -> Encoder:
-    stride = -(-len(x) // ENCODER_ROWS)
-    return fit_encoder(
-        parameters["encoder"], to_unit(x[::stride], low, high), input_bits=input_bits_of(parameters)
-    )
+def _encoder(parameters: dict[str, Any], task: TrainingTask, low: Floats, high: Floats) -> Encoder:
+    stride = -(-len(task.x) // ENCODER_ROWS)
+    rows, bits = to_unit(task.x[::stride], low, high), input_bits_of(parameters)
+    encoder = fit_encoder(parameters["encoder"], rows, input_bits=bits)
+    return encoder if task.columns is None else encoder_of_columns(encoder, task.columns)
 
 
 def _take(values: NDArray, kept: NDArray | None) -> NDArray:
@@ -294,6 +305,7 @@ def machine_of(
         features=task.feature_names,
         targets=task.target_names,
         mechanism=mechanism,
+        columns=task.columns,
         classes=task.classes,
         info=info,
         history=history,

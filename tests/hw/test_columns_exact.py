@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from scm_hw import Core
 from scm_hw.boards import get
 from scm_hw.build import load_design
 from scm_hw.design import Design, Options, compile_model
@@ -226,3 +227,11 @@ def test_sensors_are_for_plain_numbers() -> None:
 def test_a_fixed_point_is_chosen_on_raw_rows() -> None:
     model = column_model(3)
     assert choose_fixed_point(model).frac_bits > 1
+
+
+def test_a_component_takes_labels() -> None:
+    core = Core(column_model(3))
+    rows = raw_rows(core.design.model, 20)
+    found = [list(core.encode(row).values()) for row in rows]
+    assert_array_equal(found, input_codes(core.design.model, rows))
+    assert list(core.inputs.members) == list(core.design.model.signals)

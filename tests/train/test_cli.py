@@ -109,7 +109,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "--sign-pattern 0.25 --bias-range=-2,2 --search fresh --criterion paper "
         "--lambdas 0.5,1 --r 0.9,0.99 --tolerance 0.001 --stop-step 5 --stop-tolerance 0.01 "
         "--removal-tolerance 0.02 --alpha 0.1 --ridge 0.001 --validation-fraction 0.2 "
-        "--removal 0.5 --search-rows 50 "
+        "--removal 0.5 --search-rows 50 --missing median "
         "--seed 7 -q"
     )
     machine = fitted(*flags.split())
@@ -138,6 +138,8 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "validation_fraction": 0.2,
         "removal": 0.5,
         "search_rows": 50,
+        "missing": "median",
+        "categories": None,
         "random_state": 7,
         "verbose": False,
         "luts": None,

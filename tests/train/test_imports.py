@@ -30,6 +30,7 @@ ROOMS = (
     "training",
     "evaluation",
     "cluster",
+    "estimator_rows",
     "learner",
     "estimators",
     # The names that `import scm_train` offers.

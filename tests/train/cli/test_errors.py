@@ -22,7 +22,10 @@ BAD_FITS = [
     ("none.csv --target y", "can't read 'none.csv': there is no such file"),
     ("plant.csv --dataset tyukin --target y", "a data file or --dataset, and not both"),
     ("", "a data file or --dataset, and not both"),
-    ("--dataset tyukin --target y", "--target, --features, --drop and --test must be left out"),
+    (
+        "--dataset tyukin --target y",
+        "--drop, --test and --split must be left out",
+    ),
     ("plant.csv --target force --test none.csv", "can't read 'none.csv'"),
     ("plant.csv --target force --test plant.csv", "--test must be another file"),
     ("plant.csv --target force --test labels.csv", "column 'force' must be in labels.csv"),

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from numpy.testing import assert_array_equal
 
-from scm_train.data import readers
+from scm_train.data import text_source
 from scm_train.data.files import read_features, read_rows
 from scm_train.errors import DataError
 
@@ -61,7 +61,9 @@ def test_truncated_gzip(tmp_path):
 
 
 def test_long_files_are_read_in_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers, "_FIELDS_PER_CHUNK", 22)
+    monkeypatch.setattr(text_source, "_HEAD", 400)
+    monkeypatch.setattr(text_source, "_BLOCK", 100)
+    monkeypatch.setattr(text_source, "_SAMPLE_ROWS", 3)
     data = np.random.default_rng(0).normal(size=(50, 3))
     text = "a,b,c\n" + "\n".join(",".join(map(repr, row.tolist())) for row in data)
     rows = read_rows(write(tmp_path, text), ["b"])
@@ -87,6 +89,7 @@ def test_chosen_and_dropped_columns(tmp_path):
         (["2", "1.5"], np.array([2.0, 1.5])),
         ([" yes", "no "], np.array(["yes", "no"])),
         (["1", "one"], np.array(["1", "one"])),
+        (["1.0", "2"], np.array([1.0, 2.0])),
     ],
 )
 def test_a_target_keeps_the_narrowest_type(tmp_path, labels, expected):
@@ -110,17 +113,19 @@ def test_constant_features_are_told(tmp_path):
         ("a,force\n1,2\n2,3\n", "column 'y' must be in data.csv; known are: a, force"),
         ("a,Y1\n1,2\n2,3\n", "column 'y' must be in data.csv; did you mean 'Y1'"),
         ("a,a,y\n1,2,3\n", "column names of data.csv must be distinct, not 'a' twice"),
-        (",a,y\n0,1,2\n", "column 1 of data.csv must have a name"),
-        ("1,2\n3,4\n", "first line of data.csv must be column names, not '1,2'"),
-        ("a,y\n1,2\nbig,3\n", "column 'a' must be finite numbers, not 'big' in line 3"),
-        ("a,y\n\n1,2\n\n,3\n", "column 'a' must be finite numbers, not '' in line 5"),
-        ("\na,y\n1,2\nnan,3\n", "column 'a' must be finite numbers, not 'nan' in line 4"),
+        ("1,2\n3,4\n", "column 'y' must be in data.csv; known are: x1, x2"),
+        ("a,y\n1,2\n\nbig,3\n", "column 'a' must be finite numbers, not 'big' in line 4"),
+        ("\na,y\n# b\n1,2\n1e999,3\n", "column 'a' must be finite numbers, not '1e999' in line 5"),
+        ("a,y\n1,2\n1_0,3\n", "not '1_0' in line 3"),
         ("a,y\n1,2\n-inf,3\n", "not '-inf' in line 3"),
-        ("a,y\n1,2\n2,\n", "column 'y' must have a value in every row, not '' in row 2"),
-        ("a,y\n1,2\n2,nan\n", "column 'y' must be finite numbers, not nan in row 2"),
+        ("a,y\n1,2\n2,\n", "column 'y' must have a value in every row, not be missing as in"),
+        (
+            "a,y\n1,2\n2,nan\n",
+            "column 'y' must have a value in every row, not be missing as in",
+        ),
         ("a,y\n1,2\n3\n", "line 3 of data.csv must have 2 fields as the header has, not 1"),
         ("a,y\n1,2\n3,4,5\n", "line 3 of data.csv must have 2 fields as the header has, not 3"),
-        ("a;y\n1,5;2\n2;3\n", "not '1,5' in line 2"),
+        ("a;y\n1.5;2\n2,5;3\n", "not '2,5' in line 3 .*; .* or give --decimal ,"),
         ("a,y\n1,7\n2,7\n", "target 'y' must vary, not be 7 in every row"),
         ("y\n1\n2\n", "features must be at least one"),
         ("a,y\n1\0,2\n", "can't read .*; check the file|finite numbers"),
@@ -153,12 +158,12 @@ def test_text_among_several_targets(tmp_path):
 
 
 def test_bytes_that_are_no_text(tmp_path):
-    (tmp_path / "d.csv").write_bytes(b"a,y\n\xff\xfe,1\n")
-    with pytest.raises(DataError, match=r"can't read .*; check the file"):
+    (tmp_path / "d.csv").write_bytes(b"a,y\n\0\0\xff\xfe,1\n")
+    with pytest.raises(DataError, match=r"can't read .*: it is no text; check the file"):
         read_rows(tmp_path / "d.csv", ["y"])
 
 
-@pytest.mark.parametrize("name", ["data.xlsx", "data", "data.npy.gz"])
+@pytest.mark.parametrize("name", ["data.xls", "data", "data.npy.gz"])
 def test_unknown_endings(tmp_path, name):
     with pytest.raises(DataError, match=r"data file must end in \.csv"):
         read_rows(tmp_path / name, ["y"])
@@ -202,8 +207,8 @@ def test_npz_entries_are_columns(tmp_path):
     [
         ({"X": np.zeros((3, 2)), "y": np.zeros(2)}, "must have equally many rows"),
         ({"X": np.zeros((3, 2, 2)), "y": np.zeros(3)}, "must be matrices or columns"),
-        ({"X": np.array([[1.0, np.nan]] * 3), "y": np.arange(3)}, "'X2' must be finite numbers"),
-        ({"X": np.array([["a"], ["b"]]), "y": np.arange(2)}, "'X1' of d.npz must be numbers"),
+        ({"X": np.array([[1.0, np.inf]] * 3), "y": np.arange(3)}, "'X2' must be finite numbers"),
+        ({"X": np.ones((2, 1), complex), "y": np.arange(2)}, "'X1' of d.npz must be numbers or"),
         ({"X": np.array([[{}]], dtype=object), "y": np.arange(1)}, "save plain arrays"),
         ({"X": np.ones((2, 1)), "y": np.array([1, np.inf])}, "'y' must be finite numbers, not inf"),
     ],
@@ -239,16 +244,31 @@ def test_parquet(tmp_path):
     path = parquet(tmp_path, a=[1, 2], b=[0.5, 1.5], on=[True, False], y=["lo", "hi"])
     rows = read_rows(path, ["y"])
     assert rows.feature_names == ("a", "b", "on")
-    assert_array_equal(rows.X, [[1, 0.5, 1], [2, 1.5, 0]])
+    assert rows.X["on"].tolist() == [True, False]
+    assert_array_equal(np.stack([rows.X["a"], rows.X["b"]], axis=1), [[1, 0.5], [2, 1.5]])
     assert_array_equal(rows.y, ["lo", "hi"])
+
+
+def test_parquet_has_categories_and_missing_values(tmp_path):
+    path = parquet(
+        tmp_path,
+        a=[1, None],
+        b=pyarrow.array(["x", None]).dictionary_encode(),
+        c=[None, float("nan")],
+        y=[1, 2],
+    )
+    rows = read_rows(path, ["y"], features=["a", "b", "c"])
+    assert_array_equal(rows.X["a"], [1, np.nan])
+    assert rows.X["b"].tolist() == ["x", None]
+    assert np.isnan(rows.X["c"]).all()
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": [1, None], "y": [1, 2]}, "'a' of d.parquet must have a value in every row, not 1"),
-        ({"a": ["x", "y"], "y": [1, 2]}, "'a' of d.parquet must be numbers"),
-        ({"a": [1.0, float("nan")], "y": [1, 2]}, "'a' must be finite numbers, not nan in row 2"),
+        ({"a": [1, 2], "y": [None, 2]}, "'y' must have a value in every row, not be missing as in"),
+        ({"a": [1.0, float("inf")], "y": [1, 2]}, "'a' must be finite numbers, not inf in row 2"),
+        ({"a": [{"b": 1}, {"b": 2}], "y": [1, 2]}, "must be numbers or text"),
     ],
 )
 def test_bad_parquet(tmp_path, columns, message):
