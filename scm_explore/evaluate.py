@@ -208,9 +208,9 @@ def _hardware(design: Design) -> dict[str, Any]:
 def _timing(design: Design) -> dict[str, Any]:
     plan = design.schedule
     return {
-        "latency_cycles": plan.latency,
-        "latency_ns": plan.latency * plan.period_ns,
-        "initiation_interval": plan.initiation_interval,
+        "latency_cycles": design.latency,
+        "latency_ns": design.latency * plan.period_ns,
+        "initiation_interval": design.initiation_interval,
         "folded": design.fold is not None,
     }
 

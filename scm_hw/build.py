@@ -329,12 +329,12 @@ def _synthesis(
 
 def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     vectors = select_vectors(design, rows)
-    plan, names = design.schedule, design.names
+    names = design.names
     files = {f"{names.core}.v": design.verilog}
-    how = (plan.latency, plan.initiation_interval, names, design.options.handshake)
+    how = (design.latency, design.initiation_interval, names, design.options.handshake)
     files |= testbench_files(vectors, *how)
     fields = describe(design, name)
-    files |= formats_files(fields, design.digest, plan.latency, names)
+    files |= formats_files(fields, design.digest, design.latency, names)
     files |= register_files(design.options.interface, fields, design.digest, names)
     files |= driver_files(design.options.interface, fields, design.digest, names)
     files |= interface_files(
@@ -349,7 +349,7 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     how: dict[str, Any] = {"toolchain": design.options.toolchain, "names": names}
     how["handshake"] = handshake
     if design.options.top == "self-test":
-        return files | board_files(*shared, vectors, latency=plan.latency, **how)
+        return files | board_files(*shared, vectors, latency=design.latency, **how)
     return files | uart_files(*shared, *identity(design, name), **how)
 
 

@@ -29,6 +29,7 @@ from scm_hw.fold import (
     surely_too_large,
 )
 from scm_hw.ir import Program, Range, ranges, verify
+from scm_hw.ir.interp import interpret
 from scm_hw.load import (
     DEFAULT_TOLERANCE,
     FixedPoint,
@@ -37,16 +38,24 @@ from scm_hw.load import (
     check_supported,
     choose_fixed_point,
     choose_output_bits,
+    cut,
     for_hardware,
     formats_of,
     integers,
     lower_model,
 )
+from scm_hw.load.records import (
+    Records,
+    least_bits,
+    records_of_model,
+    with_fraction_bits,
+)
 from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
-from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.rtl import ScmCore, StreamCore, to_verilog
 from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.header import core_ports, headed
 from scm_hw.rtl.ports import CorePorts
+from scm_hw.rtl.records import RecordCore
 from scm_hw.schedule import Around, Cost, Ends, Layout, Schedule, estimate, lay_out
 from scm_hw.schedule.schedule import fastest_clock_mhz
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
@@ -106,6 +115,8 @@ class Design:
     names: Names = DEFAULT
     measured: Resources | None = None
     """The unrolled core by synthesis, where the estimate was too close to the limit to decide."""
+    records: Records | None = None
+    """The history around the core, where the machine sees the past; `meaning` sees its taps."""
 
     @property
     def clock_mhz(self) -> float:
@@ -120,13 +131,38 @@ class Design:
         """How the core is folded; None for an unrolled one."""
         return self.schedule if isinstance(self.schedule, FoldPlan) else None
 
-    def new_core(self) -> ScmCore | FoldedCore:
-        if isinstance(self.schedule, FoldPlan):
-            return FoldedCore(self.schedule)
-        return ScmCore(self.program, self.schedule)
+    @property
+    def latency(self) -> int:
+        """Edges from a sample to its result, the history's own included."""
+        # A folded core registers its inputs itself.
+        history = self.records is not None and self.fold is None
+        return self.schedule.latency + history
+
+    @property
+    def initiation_interval(self) -> int:
+        """Edges from a sample to the next."""
+        interval = self.schedule.initiation_interval
+        if self.records is None:
+            return interval
+        return self.records.interval(self.latency, interval, self.options.handshake)
+
+    def new_core(self) -> StreamCore:
+        folded = isinstance(self.schedule, FoldPlan)
+        core = FoldedCore(self.schedule) if folded else ScmCore(self.program, self.schedule)
+        if self.records is None:
+            return core
+        known = ranges(self.program)
+        signed = [known[ref].signed for ref in self.program.outputs]
+        return RecordCore(self.records, core, signed, direct=folded)
+
+    def interpret(self, inputs: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The outputs that hardware must give: the literal program, on records of samples."""
+        if self.records is None:
+            return interpret(self.meaning, inputs)
+        return self.records.interpret(self.meaning, inputs)
 
     @cached_property
-    def core(self) -> ScmCore | FoldedCore:
+    def core(self) -> StreamCore:
         return self.new_core()
 
     @cached_property
@@ -160,8 +196,11 @@ class Design:
     @cached_property
     def estimate(self) -> Cost:
         if isinstance(self.schedule, FoldPlan):
-            return estimate_fold(self.schedule)
-        return estimate(self.program, self.schedule)
+            cost = estimate_fold(self.schedule)
+        else:
+            cost = estimate(self.program, self.schedule)
+        history = 0 if self.records is None else self.records.flip_flops
+        return replace(cost, ff=cost.ff + history)
 
     def around(self, part: str) -> Around:
         """What is around the core: its "wrapper", or the board's "top"."""
@@ -184,11 +223,15 @@ class Design:
 
     @cached_property
     def input_ranges(self) -> list[Range]:
+        if self.records is not None:
+            return self.records.inputs
         known = ranges(self.program)
         return [known[r] for r in self.program.inputs]
 
     @cached_property
     def output_ranges(self) -> list[Range]:
+        if self.records is not None:
+            return self.records.outputs(self.program)
         known = ranges(self.program)
         return [known[r] for r in self.program.outputs]
 
@@ -199,7 +242,7 @@ class Design:
             in_widths=tuple(reach.width for reach in self.input_ranges),
             out_widths=tuple(reach.width for reach in outputs),
             out_signed=tuple(reach.signed for reach in outputs),
-            latency=self.schedule.latency,
+            latency=self.latency,
             handshake=self.options.handshake,
         )
 
@@ -276,10 +319,17 @@ def compile_model(
     limit, `measure` does, if it is given.
     """
     options = options or Options()
-    check_supported(model)
+    machine = model if model.memory is None else model.static
+    check_supported(machine)
     formats = formats_of(model, options.input_format)
-    hardware = for_hardware(model, formats, output_units=options.output_units)
-    shape = _shape(hardware, board, options, _measuring(measure, names.core, board))
+    hardware = for_hardware(machine, formats, output_units=options.output_units)
+    least = least_bits(
+        model,
+        options.output_bits,
+        output_units=options.output_units,
+        handshake=options.handshake,
+    )
+    shape = _shape(hardware, board, options, _measuring(measure, names.core, board), least)
     return Design(
         model,
         hardware,
@@ -293,6 +343,7 @@ def compile_model(
         shape.stages,
         names,
         shape.measured,
+        records_of_model(model, hardware, shape.fixed),
     )
 
 
@@ -307,13 +358,19 @@ class _Shape:
 
 
 def _shape(
-    model: Model, board: Board, options: Options, measure: Callable[[Layout], Resources | None]
+    model: Model,
+    board: Board,
+    options: Options,
+    measure: Callable[[Layout], Resources | None],
+    least: int,
 ) -> _Shape:
     """Products are cut where the core is unrolled; a fold has one multiplier for all of them.
 
-    No pass has a part in a fold: it is built from the literal program, and compared with it.
+    No pass has a part in a fold: it is built from the literal program, and compared with it. The
+    outputs have at least `least` fraction bits.
     """
     whole = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
+    whole = with_fraction_bits(model, whole, least)
     lowered = _lowered(model, whole)
     plan = _fold_first(model, whole, lowered, board, options)
     if plan is not None:
@@ -321,6 +378,8 @@ def _shape(
     fixed = choose_output_bits(
         model, whole, tolerance=options.tolerance, output_bits=options.output_bits
     )
+    if fixed.grid_bits < least:
+        fixed = whole if least >= whole.product_bits else cut(model, whole, least)
     passes = Passes(_lowered(model, fixed).program, rows=_evaluation_codes(model, fixed))
     layout = _unrolled(passes, board, options)
     measured = measure(layout)

@@ -25,6 +25,7 @@ from scm_hw.design import Design, Options
 from scm_hw.emit import formats_files
 from scm_hw.emit.c import c_files
 from scm_hw.emit.identity import describe
+from scm_hw.errors import OptionError
 from scm_hw.report.accuracy import accuracy
 from scm_hw.tools.c_compilers import cortex_sizes
 from scm_hw.verify.c_run import run_c
@@ -40,6 +41,10 @@ def build_c(
     """All that `build --target c` does; an earlier build stays until this one is good."""
     log("compiling")
     design = load_design(path, board, options, how.name)
+    if design.records is not None:
+        raise OptionError(
+            "target must be verilog for a machine with memory, not c; build it without --target"
+        )
     name = build_name(path, design.model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
     inputs = (path, how.data)
@@ -52,9 +57,7 @@ def build_c(
     ):
         log("writing C")
         files = c_files(design.program, rows.inputs, rows.outputs, design.names, design.digest)
-        files |= formats_files(
-            describe(design, name), design.digest, design.schedule.latency, design.names
-        )
+        files |= formats_files(describe(design, name), design.digest, design.latency, design.names)
         write_files(folder, files)
         report = _report(name, design, rows)
         if how.simulators != ():
@@ -80,7 +83,7 @@ def _report(name: str, design: Design, rows: CheckRows) -> dict[str, Any]:
         "tools": design.tools,
     }
     if rows.evaluation is not None and rows.activity is not None:
-        hardware = rows.outputs[: len(rows.evaluation)]
+        hardware = rows.hardware
         report |= accuracy(
             design.model,
             design.hardware,

@@ -64,6 +64,12 @@ class Memory:
         count = len(self.signals)
         return [(i, s - count, lag) for i, (s, lag) in enumerate(self.taps) if s >= count]
 
+    @property
+    def newest(self) -> list[int]:
+        """For each signal, the place of one of its taps among the features."""
+        places = {tap.source: place for place, tap in reversed([*enumerate(self.taps)])}
+        return [places[source] for source in range(len(self.signals))]
+
     def names(self, targets: Sequence[str]) -> tuple[str, ...]:
         """The features by name: ``speed[t]``, ``speed[t-1]``; of outputs ``y[t-1]``."""
         sources = (*self.signals, *(f"output {name}" for name in targets))

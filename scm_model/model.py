@@ -121,6 +121,13 @@ class Model:
             return self.columns.names
         return self.features if self.memory is None else self.memory.signals
 
+    @property
+    def signal_ranges(self) -> tuple[Floats, Floats]:
+        """Training range of each of the signals, which all of a signal's taps share."""
+        if self.memory is None:
+            return self.input_min, self.input_max
+        return self.input_min[self.memory.newest], self.input_max[self.memory.newest]
+
     @cached_property
     def static(self) -> Model:
         """The machine behind its memory or its columns, with numbers for features; it carries no

@@ -40,6 +40,16 @@ class Driver:
             return True, self.samples[self.taken]
         return False, self.random.getrandbits(self.width)
 
+    def restart(self, can_begin: Callable[[int], bool]) -> int:
+        """After a reset, go on with the next sample that can begin; how many are passed over."""
+        passed = 0
+        # The very first sample is one that a reset has gone before anyway.
+        while self.taken > 0 and not self.exhausted and not can_begin(self.taken):
+            self.taken += 1
+            passed += 1
+        self._valid = self._valid and not passed
+        return passed
+
     def observe(self, ready: bool) -> bool:
         """Whether the sample was taken in this cycle."""
         if not (self._valid and ready):

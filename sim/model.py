@@ -33,6 +33,7 @@ class Scoreboard:
         self.latencies: list[int] = []
         self.mismatches: list[Mismatch] = []
         self.unasked = 0
+        self._next = self._passed = 0
         self._in_flight: deque[int] = deque()
 
     @property
@@ -41,7 +42,8 @@ class Scoreboard:
 
     def accept(self, cycle: int) -> None:
         """The next sample went in."""
-        self._in_flight.append(len(self.accept_cycles))
+        self._in_flight.append(self._next)
+        self._next += 1
         self.accept_cycles.append(cycle)
 
     def deliver(self, cycle: int, data: int | None) -> None:
@@ -50,13 +52,18 @@ class Scoreboard:
             self.unasked += 1
             return
         index = self._in_flight.popleft()
-        self.latencies.append(cycle - self.accept_cycles[index])
+        self.latencies.append(cycle - self.accept_cycles[index - self._passed])
         if data != self.expected[index]:
             self.mismatches.append(Mismatch(index, data, self.expected[index]))
 
-    def reset(self) -> None:
-        """Samples in the core are gone, and none of them may come out later."""
+    def reset(self, passed: int = 0) -> None:
+        """Samples in the core are gone, and none of them may come out later.
+
+        `passed` more are not offered at all.
+        """
         self._in_flight.clear()
+        self._next += passed
+        self._passed += passed
 
     def intervals(self) -> list[int]:
         """Cycles between samples taken one after the other."""

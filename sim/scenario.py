@@ -7,7 +7,7 @@ answers just before the clock edge to `observe()`, until `finished`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -116,7 +116,7 @@ class Scenario:
         """What the core shows just before the edge that ends the cycle."""
         if self._pins.rst:
             self.monitor.reset()
-            self.scoreboard.reset()
+            self.scoreboard.reset(self.driver.restart(self.vectors.begins))
             self.sink.observe(False, False)
         else:
             self._transfer(in_ready, out_valid, out_data)
@@ -251,6 +251,4 @@ def _repeated(vectors: Vectors, count: int) -> Vectors:
     times = -(-count // len(vectors))
     if times <= 1:
         return vectors
-    return Vectors(
-        vectors.inputs * times, vectors.outputs * times, vectors.in_width, vectors.out_width
-    )
+    return replace(vectors, inputs=vectors.inputs * times, outputs=vectors.outputs * times)

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scm_hw.errors import OptionError
 
 INPUTS = "vectors_in.hex"
 OUTPUTS = "vectors_out.hex"
+# In the header of vectors that are samples of records.
+RECORDS = " records"
 
 
 @dataclass(frozen=True)
 class Vectors:
     """Samples in order, each an unsigned integer as wide as the port it goes to.
 
-    `inputs[i]` is one word of `in_data`, `outputs[i]` the word of `out_data` it must give.
+    `inputs[i]` is one word of `in_data`, `outputs[i]` the word of `out_data` it must give. Of
+    `records` what is given depends on the words before; the top bit of an input begins a record.
     """
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     in_width: int
     out_width: int
+    records: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(int(word) for word in self.inputs))
@@ -42,18 +46,22 @@ class Vectors:
 
     def head(self, count: int) -> Vectors:
         """The first `count` vectors."""
-        return Vectors(self.inputs[:count], self.outputs[:count], self.in_width, self.out_width)
+        return replace(self, inputs=self.inputs[:count], outputs=self.outputs[:count])
+
+    def begins(self, index: int) -> bool:
+        """Whether a vector can be the first after a reset."""
+        return not self.records or bool(self.inputs[index] >> (self.in_width - 1))
 
     def save(self, path: Path) -> None:
         """Write as text: the two widths, then a line of input and output in hex per vector."""
-        lines = [f"{self.in_width} {self.out_width}"]
+        lines = [f"{self.in_width} {self.out_width}{RECORDS * self.records}"]
         lines += [f"{i:x} {o:x}" for i, o in zip(self.inputs, self.outputs, strict=True)]
         path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
     def hex_files(self) -> dict[str, str]:
         """File name to text for Verilog's $readmemh; a comment in the first line has the width."""
         return {
-            INPUTS: _hex(self.inputs, self.in_width),
+            INPUTS: _hex(self.inputs, self.in_width, RECORDS * self.records),
             OUTPUTS: _hex(self.outputs, self.out_width),
         }
 
@@ -71,26 +79,28 @@ class Vectors:
     @classmethod
     def _load_file(cls, path: Path) -> Vectors:
         lines = path.read_text(encoding="ascii").split("\n")
-        in_width, out_width = (int(field) for field in lines[0].split())
+        header, mark, _ = lines[0].partition(RECORDS)
+        in_width, out_width = (int(field) for field in header.split())
         pairs = [line.split() for line in lines[1:] if line]
         inputs = tuple(int(pair[0], 16) for pair in pairs)
-        return cls(inputs, tuple(int(pair[1], 16) for pair in pairs), in_width, out_width)
+        outputs = tuple(int(pair[1], 16) for pair in pairs)
+        return cls(inputs, outputs, in_width, out_width, bool(mark))
 
     @classmethod
     def _load_folder(cls, folder: Path) -> Vectors:
-        inputs, in_width = _read_hex(folder / INPUTS)
-        outputs, out_width = _read_hex(folder / OUTPUTS)
-        return cls(inputs, outputs, in_width, out_width)
+        inputs, in_width, records = _read_hex(folder / INPUTS)
+        outputs, out_width, _ = _read_hex(folder / OUTPUTS)
+        return cls(inputs, outputs, in_width, out_width, records)
 
 
-def _hex(words: Sequence[int], width: int) -> str:
+def _hex(words: Sequence[int], width: int, mark: str = "") -> str:
     digits = -(-width // 4)
-    return f"// {width} bits\n" + "".join(f"{word:0{digits}x}\n" for word in words)
+    return f"// {width} bits{mark}\n" + "".join(f"{word:0{digits}x}\n" for word in words)
 
 
-def _read_hex(path: Path) -> tuple[tuple[int, ...], int]:
+def _read_hex(path: Path) -> tuple[tuple[int, ...], int, bool]:
     header, *lines = path.read_text(encoding="ascii").splitlines()
-    return tuple(int(line, 16) for line in lines), int(header.split()[1])
+    return tuple(int(line, 16) for line in lines), int(header.split()[1]), RECORDS in header
 
 
 def _check_words(side: str, words: Sequence[int], width: int) -> None:

@@ -86,8 +86,8 @@ def try_budget(job: Job, budget: int, train: Rows, held_out: Rows) -> Candidate:
         ff=found.ff,
         dsp=found.dsp,
         bram=found.bram,
-        latency_cycles=plan.latency,
-        latency_ns=plan.latency * plan.period_ns,
+        latency_cycles=design.latency,
+        latency_ns=design.latency * plan.period_ns,
         full=full,
     )
 

@@ -36,7 +36,7 @@ def explain(design: Design) -> list[Step]:
             luts, cycles = steps[-1].luts, steps[-1].cycles
         else:
             # Only the lowering of sums is left: it is the design.
-            luts, cycles = design.estimate.lut, design.schedule.latency
+            luts, cycles = design.estimate.lut, design.latency
         steps.append(Step(stage.name, operations, luts, cycles, stage.left_out))
     return steps
 

@@ -49,5 +49,6 @@ def testbench_files(
         inputs=INPUTS,
         outputs=OUTPUTS,
         activity=ACTIVITY_CYCLES,
+        records=vectors.records,
     )
     return {names.testbench_file: bench, **vectors.hex_files()}

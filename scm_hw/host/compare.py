@@ -18,18 +18,20 @@ from scm_hw.ir.interp import interpret
 from scm_hw.load import (
     Evaluation,
     FixedPoint,
-    InputFormat,
     Model,
     choose_fixed_point,
     classes_of,
     cut,
-    evaluate,
     for_hardware,
+    formats_of,
     lower,
     normalised_results,
     rmse,
 )
+from scm_hw.load.records import least_bits, records_of_model, with_fraction_bits
 from scm_hw.rtl.uart.description import Description
+from scm_hw.verify.rows import scored_rows, seen_activity
+from scm_model.memory import check_first
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,28 @@ def compare(
     meaning = board.description
     _check_fields(meaning, model)
     built = _built(meaning, model)
-    fixed = _fixed_point(meaning, built)
-    inputs = meaning.inputs(rows.inputs, rows.mechanism)
-    expected = interpret(lower(built, fixed), inputs)
-    activity = evaluate(model, rows.inputs, rows.mechanism)
+    fixed = _fixed_point(meaning, model, built)
+    records = records_of_model(model, built, fixed)
+    program = lower(built, fixed)
+    if records is None:
+        inputs = meaning.inputs(rows.inputs, rows.mechanism)
+        expected = interpret(program, inputs)
+        scored, seen = np.ones(len(rows), dtype=np.bool_), rows
+    else:
+        begins = check_first(rows.first, len(rows))
+        inputs = meaning.inputs(np.column_stack([rows.inputs, begins]))
+        expected = records.interpret(program, inputs)
+        scored, seen = scored_rows(model, rows)
+    activity = seen_activity(model, seen)
     start = time.monotonic()
     outputs, answers = board.predict_integers(inputs, progress)
     seconds = time.monotonic() - start
     wrong = np.flatnonzero((outputs != expected).any(axis=1))
     score, (on_board, on_pc, interpreted) = _scores(
-        model, rows, activity.output, *_comparable(model, built, fixed, outputs, expected)
+        model,
+        seen,
+        activity.output,
+        *_comparable(model, built, fixed, *(found[scored] for found in (outputs, expected))),
     )
     return Comparison(
         score=score,
@@ -106,24 +120,26 @@ def compare(
 
 def _built(meaning: Description, model: Model) -> Model:
     """The model in the units of the board's ports."""
-    formats = {
-        i: InputFormat(port.bits, port.low, port.high)
-        for i, port in enumerate(meaning.features)
+    texts = [
+        f"{port.name}=adc:{port.bits}:{port.low!r}:{port.high!r}"
+        for port in meaning.features
         if port.sensor
-    }
-    return for_hardware(model, formats, output_units=meaning.output_units)
+    ]
+    machine = model if model.memory is None else model.static
+    return for_hardware(machine, formats_of(model, texts), output_units=meaning.output_units)
 
 
-def _fixed_point(meaning: Description, model: Model) -> FixedPoint:
+def _fixed_point(meaning: Description, model: Model, built: Model) -> FixedPoint:
     """The coefficients that the board was built with."""
-    fixed = _coefficients(meaning, model)
-    return fixed if meaning.output_bits is None else cut(model, fixed, meaning.output_bits)
+    fixed = _coefficients(meaning, model, built)
+    return fixed if meaning.output_bits is None else cut(built, fixed, meaning.output_bits)
 
 
-def _coefficients(meaning: Description, model: Model) -> FixedPoint:
+def _coefficients(meaning: Description, model: Model, built: Model) -> FixedPoint:
     if meaning.tolerance is None:
-        return choose_fixed_point(model, frac_bits=meaning.frac_bits)
-    fixed = choose_fixed_point(model, tolerance=meaning.tolerance)
+        return choose_fixed_point(built, frac_bits=meaning.frac_bits)
+    fixed = choose_fixed_point(built, tolerance=meaning.tolerance)
+    fixed = with_fraction_bits(built, fixed, least_bits(model))
     if fixed.frac_bits != meaning.frac_bits:
         raise LinkError(
             f"board must have {fixed.frac_bits} fraction bits by this version's rules, not "
@@ -133,7 +149,8 @@ def _coefficients(meaning: Description, model: Model) -> FixedPoint:
 
 
 def _check_fields(meaning: Description, model: Model) -> None:
-    if [port.name for port in meaning.features] != list(model.signals):
+    names = [port.name for port in meaning.features]
+    if names[: len(names) - meaning.records] != list(model.signals):
         raise LinkError("board must have the model's features, not others; program it again")
 
 
@@ -143,7 +160,8 @@ def _comparable(
     """Classes, or outputs scaled to the range of their targets."""
     if model.is_classifier:
         return [found[:, 0] for found in results]
-    return [normalised_results(model, built, fixed, found) for found in results]
+    outputs = model.outputs
+    return [normalised_results(model, built, fixed, found[:, :outputs]) for found in results]
 
 
 def _scores(

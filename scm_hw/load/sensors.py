@@ -98,6 +98,10 @@ def _parse_format(name: str, text: str) -> InputFormat | None:
 def formats_of(model: Model, texts: Iterable[str]) -> dict[int, InputFormat]:
     """The formats that were asked for, by the number of their feature: of plain numbers alone."""
     columns = model.columns
+    if model.memory is not None:
+        told = parse_input_formats(texts, model.signals)
+        taps = enumerate(model.memory.taps)
+        return {place: told[tap.source] for place, tap in taps if tap.source in told}
     if columns is None:
         return parse_input_formats(texts, model.features)
     plain = [i for i, column in enumerate(columns.columns) if column.plain]

@@ -68,7 +68,7 @@ def traces(design: Design, rows: CheckRows) -> list[Trace]:
     span, low = model.target_max - model.target_min, model.target_min
     linear = seen.mechanism + seen.x @ model.linear + model.intercept
     nodes = hidden_output(seen, model.readout)
-    outputs = rows.outputs[: len(rows.evaluation)]
+    outputs = rows.hardware
     hardware = normalised_results(model, design.hardware, design.fixed, outputs)
     return [
         Trace(
@@ -296,7 +296,7 @@ def _confusion(design: Design, rows: CheckRows) -> list[Html]:
     assert rows.evaluation is not None and rows.activity is not None
     classes = design.model.classes or ()
     target = rows.evaluation.targets.astype(np.int64)
-    pc, hardware = classes_of(rows.activity.output), rows.outputs[: len(target), 0]
+    pc, hardware = classes_of(rows.activity.output), rows.hardware[:, 0]
     differ = int((pc != hardware).sum())
     words = f"PC and FPGA give different classes for {differ:,} of {len(target):,} rows."
     if len(classes) > MAX_CLASSES:

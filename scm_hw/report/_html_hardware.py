@@ -293,7 +293,7 @@ def _or_dash(value: int | None) -> str:
 
 
 def _vectors_note(report: dict[str, Any], rows: CheckRows) -> Html:
-    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
+    evaluation = rows.own_count
     corners = len(rows.inputs) - evaluation - RANDOM_ROWS
     words = (
         f"The build's vectors: {count(evaluation, 'evaluation row')}, {count(corners, 'corner')} "

@@ -42,9 +42,9 @@ def make_report(
         "interface": design.options.interface,
         "digest": design.digest,
         "clock_mhz": design.clock_mhz,
-        "latency_cycles": plan.latency,
-        "latency_ns": plan.latency * plan.period_ns,
-        "initiation_interval": plan.initiation_interval,
+        "latency_cycles": design.latency,
+        "latency_ns": design.latency * plan.period_ns,
+        "initiation_interval": design.initiation_interval,
         "handshake": design.options.handshake,
         "input_register": design.options.input_register,
         "stages_ns": [round(t, 3) for t in plan.stage_ns],
@@ -52,7 +52,7 @@ def make_report(
         "slack_ns_modelled": round(plan.period_ns - max(plan.stage_ns, default=0.0), 3),
     }
     if rows.evaluation is not None and rows.activity is not None:
-        hardware = rows.outputs[: len(rows.evaluation)]
+        hardware = rows.hardware
         report |= accuracy(
             model,
             design.hardware,
@@ -89,7 +89,7 @@ def _sampled_from(model: Model, rows: CheckRows) -> int | None:
 def _checks(rows: CheckRows, simulations: list[SimResult]) -> dict[str, Any]:
     """What the vectors are, and what else was run on what is handed out."""
     simulated = bool(simulations)
-    evaluation = 0 if rows.evaluation is None else len(rows.evaluation)
+    evaluation = rows.own_count
     return {
         "vectors": {
             "evaluation": evaluation,

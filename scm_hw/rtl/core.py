@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
@@ -70,9 +71,13 @@ class StreamCore(wiring.Component):
         self.in_widths, self.out_widths = in_widths, out_widths
         self.handshake = handshake
         self.latency, self.initiation_interval = latency, initiation_interval
-        self.probes: Sequence[Probe] = []
+        self._probes: list[Any] = []
         ready = handshake != "none"
         super().__init__(core_members(sum(in_widths), sum(out_widths), ready=ready))
+
+    @property
+    def probes(self) -> Sequence[Probe]:
+        return self._probes
 
 
 class ScmCore(StreamCore):
@@ -105,7 +110,6 @@ class ScmCore(StreamCore):
         self.program = program
         self.schedule = schedule
         self.ranges = ranges(program)
-        self.probes: list[OpProbe]
         super().__init__(
             [self.ranges[r].width for r in program.inputs],
             [self.ranges[r].width for r in program.outputs],
@@ -116,7 +120,7 @@ class ScmCore(StreamCore):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self.probes = []
+        self._probes = []
         if self.handshake == "global":
             advance = Signal()
             m.d.comb += [
@@ -226,7 +230,7 @@ class _Datapath:
         else:
             drive(m, signal, op, [self._read(op, r, cycle) for r in operands(op)])
         path = ".".join(filter(None, (self._part(op), signal.name)))
-        self.core.probes.append(OpProbe(path, cycle, signal, ref))
+        self.core._probes.append(OpProbe(path, cycle, signal, ref))
         return signal
 
     def _read(self, reader: Op, ref: Ref, cycle: int) -> Value:

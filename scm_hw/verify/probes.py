@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,9 @@ from scm_hw.design import Design
 from scm_hw.fold import FoldPlan, interpret_fold
 from scm_hw.ir import ranges
 from scm_hw.ir.interp import trace
+from scm_hw.load.records import COMPLETE
 from scm_hw.rtl import OpProbe
+from scm_hw.rtl.records import MACHINE
 from scm_hw.sim.model import Mismatch
 from scm_hw.sim.vectors import Probe
 
@@ -18,7 +22,9 @@ from scm_hw.sim.vectors import Probe
 def expected_probes(design: Design, row: NDArray[np.int64]) -> list[Probe]:
     """What every signal inside the core should hold for one row of inputs."""
     if design.fold is not None:
-        return _of_fold(design.fold, row)
+        probes = _of_fold(design.fold, row)
+        inside = "" if design.records is None else f"{MACHINE}."
+        return [replace(probe, signal=inside + probe.signal) for probe in probes]
     # A core's probes are known once it has been elaborated.
     assert design.verilog
     program = design.program
@@ -68,6 +74,9 @@ def wrong_output(design: Design, mismatch: Mismatch) -> str | None:
     got, expected = words.tolist()
     number = next(i for i, (a, b) in enumerate(zip(got, expected, strict=True)) if a != b)
     low, width = sum(ports.out_widths[:number]), ports.out_widths[number]
-    name = program.ops[program.outputs[number]].name or f"output {number}"
+    if number == len(program.outputs):
+        name = COMPLETE
+    else:
+        name = program.ops[program.outputs[number]].name or f"output {number}"
     field = f"out_data[{low + width - 1}:{low}]"
     return f"{name} (signal {field}: {got[number]} for {expected[number]})"

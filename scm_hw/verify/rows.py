@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,12 @@ from scm_hw.common.columns import outside_range
 from scm_hw.common.packing import pack
 from scm_hw.design import Design
 from scm_hw.errors import OptionError, RangeWarning
-from scm_hw.ir.interp import interpret
 from scm_hw.load import Activity, Evaluation, Model, evaluate, integers
-from scm_hw.passes.sample import corner_rows, random_rows
+from scm_hw.load.records import FIRST, Records
+from scm_hw.passes.sample import RANDOM_ROWS, corner_rows, random_rows
 from scm_hw.sim.vectors import Vectors
 from scm_model.errors import DataError
+from scm_model.memory import Tap, check_first
 from scm_model.raw_table import RawTable
 from scm_model.reference import raw_rows, rows_of
 
@@ -31,13 +32,34 @@ CLOSE_CALL_CANDIDATES = 10_000
 class CheckRows:
     """Integer inputs and the outputs that every simulator must give for them.
 
-    The first `len(evaluation)` rows are the evaluation rows, where there are any.
+    `own` are the rows that are samples of the evaluation data. `evaluation` are those that are
+    scored, rows of the machine's features: without memory all of them, in the same order; with
+    memory those whose history is full. What hardware gives for them is `hardware`.
     """
 
     inputs: NDArray[np.int64]
     outputs: NDArray[np.int64]
     evaluation: Evaluation | None
     activity: Activity | None
+    own: slice
+    scored: NDArray[np.bool_] | None = None
+
+    @property
+    def own_count(self) -> int:
+        """How many rows are samples of the evaluation data."""
+        return len(self.inputs[self.own])
+
+    @property
+    def hardware(self) -> NDArray[np.int64]:
+        """The outputs of the scored rows, or the class, without flags."""
+        found = self.outputs[self.own]
+        return found if self.scored is None else found[self.scored, :-1]
+
+    def seen(self, design: Design) -> NDArray[np.int64]:
+        """What enters the Program in each row: the inputs, or the taps of records."""
+        if design.records is None:
+            return self.inputs
+        return design.records.tap_rows(design.meaning, self.inputs)
 
     def vectors(self, design: Design, chosen: Sequence[int] | None = None) -> Vectors:
         """The chosen rows, or all, as packed words."""
@@ -49,22 +71,86 @@ class CheckRows:
             outputs=tuple(pack(self.outputs[numbers], out_widths)),
             in_width=sum(in_widths),
             out_width=sum(out_widths),
+            records=design.records is not None,
         )
 
 
 def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
     """Evaluation rows, then corners, then random codes; expected outputs by the interpreter."""
+    if design.records is not None:
+        return _record_rows(design, design.records, evaluation)
     parts = []
     activity = None
     if evaluation is not None:
-        activity = evaluate(design.model, evaluation.inputs, evaluation.mechanism)
+        activity = seen_activity(design.model, evaluation)
         parts.append(hardware_inputs(design, evaluation.inputs, evaluation.mechanism))
     parts += [
         corner_rows(design.input_ranges),
         random_rows(design.meaning, CLOSE_CALL_CANDIDATES),
     ]
     inputs = np.concatenate(parts)
-    return CheckRows(inputs, interpret(design.meaning, inputs), evaluation, activity)
+    count = 0 if evaluation is None else len(evaluation)
+    return CheckRows(inputs, design.interpret(inputs), evaluation, activity, slice(count))
+
+
+def _record_rows(design: Design, records: Records, evaluation: Evaluation | None) -> CheckRows:
+    """Corners and random codes, in records that begin at random; then the evaluation's records."""
+    rng = np.random.default_rng(0)
+    reach = design.input_ranges
+    corners = corner_rows(reach)
+    noise = np.stack(
+        [rng.integers(r.low, r.high, RANDOM_ROWS, endpoint=True) for r in reach], axis=1
+    )
+    # Long enough for most histories to fill.
+    noise[:, -1] = rng.random(RANDOM_ROWS) < 1 / (3 * records.depth + 3)
+    made = np.concatenate([corners, noise])
+    made[0, -1] = 1
+    if evaluation is None:
+        return CheckRows(made, design.interpret(made), None, None, slice(0, 0))
+    own = record_inputs(design, evaluation.inputs, evaluation.first)
+    inputs = np.concatenate([made, own])
+    scored, seen = scored_rows(design.model, evaluation)
+    activity = seen_activity(design.model, seen)
+    return CheckRows(
+        inputs, design.interpret(inputs), seen, activity, slice(len(made), len(inputs)), scored
+    )
+
+
+def seen_activity(model: Model, rows: Evaluation) -> Activity:
+    """What the PC model does on rows of its features; outputs that come back are held in range."""
+    if model.memory is None:
+        return evaluate(model, rows.inputs, rows.mechanism)
+    activity = evaluate(model.static, rows.inputs)
+    if not model.memory.feedback:
+        return activity
+    return replace(activity, output=np.clip(activity.output, 0.0, 1.0))
+
+
+def scored_rows(model: Model, evaluation: Evaluation) -> tuple[NDArray[np.bool_], Evaluation]:
+    """Which rows have a full history, and those as rows of taps, with outputs that run free."""
+    memory = model.memory
+    assert memory is not None
+    first = check_first(evaluation.first, len(evaluation))
+    outputs = None
+    if memory.feedback:
+        outputs = model.predict(evaluation.inputs, first=first, simulate=True)
+    full = memory.complete(first)
+    taps = memory.tap_rows(evaluation.inputs, first, outputs)[full]
+    return full, Evaluation(taps, evaluation.targets[full])
+
+
+def record_inputs(
+    design: Design, raw: NDArray[np.float64], first: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """Raw samples of signals as the integers that enter the core, with the bit of a record."""
+    memory = design.model.memory
+    assert memory is not None
+    begins = check_first(first, len(raw))
+    now = replace(memory, taps=tuple(Tap(tap.source, 0) for tap in memory.taps))
+    code = integers(design.hardware, design.fixed, now.tap_rows(raw, begins))
+    places = {tap.source: place for place, tap in enumerate(memory.taps)}
+    columns = [code[:, places[source]] for source in range(len(memory.signals))]
+    return np.stack([*columns, begins.astype(np.int64)], axis=1)
 
 
 def hardware_inputs(
@@ -94,12 +180,16 @@ def read_csv(model: Model, path: Path) -> Evaluation:
         targets = table.numbers(model.targets)
     external = model.mechanism.kind == "external"
     mechanism = table.numbers([f"P0_{t}" for t in model.targets]) if external else None
-    outside = outside_range(
-        model.features, rows_of(model, inputs), model.input_min, model.input_max
-    )
+    outside = _outside(model, inputs)
     if outside is not None:
         warnings.warn(f"data file {path}: {outside}", RangeWarning, stacklevel=2)
-    return Evaluation(inputs, targets, mechanism)
+    return Evaluation(inputs, targets, mechanism, table.begins(model))
+
+
+def _outside(model: Model, inputs: NDArray) -> str | None:
+    if model.memory is not None:
+        return outside_range(model.signals, inputs, *model.signal_ranges)
+    return outside_range(model.features, rows_of(model, inputs), model.input_min, model.input_max)
 
 
 class _Columns:
@@ -129,7 +219,7 @@ class _Columns:
     def inputs_of(self, model: Model) -> NDArray:
         """The raw rows of a model: numbers, or what its columns are."""
         if model.columns is None:
-            return self.numbers(model.features)
+            return self.numbers(model.signals)
         texts = {name: np.array(self.texts(name), dtype=object) for name in model.signals}
         try:
             return raw_rows(model, RawTable(texts))
@@ -152,6 +242,12 @@ class _Columns:
                     f"not {text!r}"
                 )
         return np.array(values)
+
+    def begins(self, model: Model) -> NDArray[np.bool_] | None:
+        """Where records begin: a column of 1 and 0, if the file has one."""
+        if model.memory is None or FIRST not in self.header or FIRST in model.signals:
+            return None
+        return self._column(FIRST) != 0
 
     def classes(self, model: Model) -> NDArray[np.int64]:
         """The class column: the only one that is no feature, or the one called `class`."""

@@ -150,6 +150,13 @@ module tb_{{ core }};
   // What a reset finds in the core is gone, and must not come out later.
   task forget_samples;
     begin
+{%- if records %}
+      // The history is gone as well: on with the next sample that begins a record.
+      if (sent > 0 && sent < count && !inputs[sent][IN_WIDTH-1]) begin
+        in_valid = 1'b0;
+        while (sent < count && !inputs[sent][IN_WIDTH-1]) sent = sent + 1;
+      end
+{%- endif %}
       received = sent;
       waiting = 1'b0;
       quiet = 0;

@@ -51,7 +51,7 @@ class FoldedCore(StreamCore):
         # The scores as the sample is taken, and with its result all bits and scores.
         started = [Probe(total.name, 1, total) for total in datapath.totals]
         held = [*datapath.hidden, *datapath.totals]
-        self.probes = [*started, *(Probe(s.name, self.latency, s) for s in held)]
+        self._probes = [*started, *(Probe(s.name, self.latency, s) for s in held)]
         return m
 
 

@@ -88,6 +88,9 @@ class Description:
     output_units: bool = False
     columns: tuple[Column, ...] = ()
     output_bits: int | None = None
+    records: bool = False
+    """Samples of signals in the order of time: the last feature is the bit that begins a record,
+    and the last output says that the history was full."""
 
     @property
     def in_widths(self) -> list[int]:
@@ -110,6 +113,8 @@ class Description:
             "output_units": self.output_units,
             "output_bits": self.output_bits,
         }
+        if self.records:
+            record["records"] = True
         if self.columns:
             record["columns"] = [column_meta(column) for column in self.columns]
         text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
@@ -134,6 +139,7 @@ class Description:
                 columns=_columns(record),
                 # Boards of earlier versions don't say, and are exact.
                 output_bits=None if bits is None else _checked(int, bits),
+                records=_checked(bool, record.get("records", False)),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -146,6 +152,9 @@ class Description:
     def inputs(self, rows: Any, mechanism: Any = None) -> Integers:
         """Raw rows as the integers that enter the core; named columns are found by their names."""
         columns = self._column_codes(rows) if self.columns else self._feature_codes(rows)
+        if self.records and len(columns) < len(self.features):
+            # All rows are one record.
+            columns.append((np.arange(len(columns[0])) == 0).astype(np.int64))
         if self.words:
             columns += self._mechanism_words(len(columns[0]), mechanism)
         return np.stack(columns, axis=1)
@@ -174,19 +183,32 @@ class Description:
             raise OptionError(str(error)) from None
 
     def _feature_codes(self, rows: Any) -> list[Integers]:
-        rows = by_name(rows, [port.name for port in self.features])
-        if rows.ndim != 2 or rows.shape[1] != len(self.features):
+        ports = self._given(rows)
+        rows = by_name(rows, [port.name for port in ports])
+        if rows.ndim != 2 or rows.shape[1] != len(ports):
             raise OptionError(
-                f"rows must have {len(self.features)} columns "
-                f"({', '.join(port.name for port in self.features[:6])} ...), not {rows.shape}"
+                f"rows must have {len(ports)} columns "
+                f"({', '.join(port.name for port in ports[:6])} ...), not {rows.shape}"
             )
         if not np.isfinite(rows).all():
             raise OptionError("rows must be finite numbers, not inf or nan")
-        return [_codes(port, rows[:, i]) for i, port in enumerate(self.features)]
+        return [_codes(port, rows[:, i]) for i, port in enumerate(ports)]
+
+    def _given(self, rows: Any) -> tuple[Feature, ...]:
+        """The features that rows have: the bit that begins a record may be left out."""
+        if not self.records:
+            return self.features
+        names = getattr(rows, "columns", None)
+        told = (
+            self.features[-1].name in names
+            if names is not None
+            else (np.ndim(rows) == 2 and np.shape(rows)[1] == len(self.features))
+        )
+        return self.features if told else self.features[:-1]
 
     def outside_range(self, rows: Any) -> str | None:
         """One line on the values of raw rows that are limited to the range of their feature."""
-        ports = self.features
+        ports = self._given(rows)
         names = [port.name for port in ports]
         low, high = [port.low for port in ports], [port.high for port in ports]
         # Nothing is outside a range that is missing: comparisons with NaN are false.
@@ -210,7 +232,7 @@ class Description:
         return found
 
     def units(self, results: Integers) -> NDArray[Any]:
-        """Outputs in target units, a column each; or the class of each row."""
+        """Outputs in target units, a column each; or the class of each row; without flags."""
         if self.classes is not None:
             if results.max(initial=0) >= len(self.classes) or results.min(initial=0) < 0:
                 raise LinkError(
@@ -218,9 +240,10 @@ class Description:
                     "program the board again"
                 )
             return np.array(self.classes)[results[:, 0]]
-        scales = np.array([(port.high - port.low) / 2.0**port.fraction for port in self.outputs])
+        ports = self.outputs[: len(self.outputs) - self.records]
+        scales = np.array([(port.high - port.low) / 2.0**port.fraction for port in ports])
         with np.errstate(over="ignore"):
-            return results * scales + np.array([port.low for port in self.outputs])
+            return results[:, : len(ports)] * scales + np.array([port.low for port in ports])
 
 
 def _codes(port: Feature, column: Floats) -> Integers:
@@ -266,8 +289,12 @@ def _check_counts(found: Description) -> None:
     for port, column in zip(found.features, found.columns, strict=bool(found.columns)):
         if column.is_category and column.count > 1 << port.bits:
             raise ValueError(f"{column.count} labels in {port.bits} bits")
-    outputs = len(found.outputs)
-    if not found.features or outputs < 1 or (found.classes is not None and outputs != 1):
+    outputs = len(found.outputs) - found.records
+    if (
+        len(found.features) <= found.records
+        or outputs < 1
+        or (found.classes is not None and outputs != 1)
+    ):
         raise ValueError(f"{len(found.features)} features and {outputs} outputs")
     # A classifier has a word for each class, and gives the number of one.
     scores = outputs if found.classes is None else len(found.classes)
