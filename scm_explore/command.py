@@ -23,19 +23,7 @@ def add_command(commands: Any) -> None:
     )
     add_table_flags(parser)
     add = parser.add_argument
-    add(
-        "--mechanism",
-        help="module:function of the raw inputs, or `dataset` for that of a built-in data set",
-    )
-    add(
-        "--mechanism-kind",
-        choices=("polynomial", "table", "external"),
-        help="how hardware computes it (default: try none, polynomial and, with "
-        "--mechanism-inputs, table)",
-    )
-    add("--mechanism-inputs", action="append", help="features that it depends on")
-    add("--mechanism-points", type=positive, default=33, help="points per input of a table (33)")
-    add("--mechanism-degree", type=positive, default=2, help="degree of a polynomial (2)")
+    _add_mechanism_flags(parser)
     add("--board", default="arty-a7", help="board to build for (%(default)s)")
     add(
         "--budget",
@@ -83,6 +71,23 @@ def add_command(commands: Any) -> None:
     add("-q", "--quiet", action="store_true", help="show no progress")
     add("--json", action="store_true", help="print the front as JSON")
     parser.set_defaults(run=_run)
+
+
+def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--mechanism",
+        help="module:function of the raw inputs, or `dataset` for that of a built-in data set",
+    )
+    add(
+        "--mechanism-kind",
+        choices=("polynomial", "table", "external"),
+        help="how hardware computes it (default: try none, polynomial and, with "
+        "--mechanism-inputs, table)",
+    )
+    add("--mechanism-inputs", action="append", help="features that it depends on")
+    add("--mechanism-points", type=positive, default=33, help="points per input of a table (33)")
+    add("--mechanism-degree", type=positive, default=2, help="degree of a polynomial (2)")
 
 
 def _run(args: argparse.Namespace) -> None:

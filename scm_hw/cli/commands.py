@@ -22,20 +22,18 @@ from scm_hw.cli.console import (
     show_comparison,
     show_steps,
 )
+from scm_hw.cli.design_flags import add_design
 from scm_hw.cli.explain import explain, program_after
 from scm_hw.cli.text import printable
-from scm_hw.cli.units import add_units, input_formats
+from scm_hw.cli.units import input_formats
 from scm_hw.common.folders import write_file, write_files
 from scm_hw.common.outputs import check_output, folder_of
 from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
 from scm_hw.emit import INTERFACES
 from scm_hw.errors import OptionError
 from scm_hw.ir import as_json
-from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.passes import NAMES
 from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
-from scm_hw.rtl.ports import HANDSHAKES
-from scm_hw.schedule import MODES
 from scm_hw.software import TARGETS, build_c
 from scm_hw.verify.check import SIMULATORS, choose_tools, parse_simulators, simulate
 from scm_hw.verify.rows import check_rows, read_csv
@@ -64,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_sim(commands.add_parser("sim", help="simulate a model's core in one simulator"))
     _add_show(commands.add_parser("show", help="print the integer program of a model"))
     _add_report(commands.add_parser("report", help="compare builds side by side"))
-    add_board_commands(commands, _add_design, _options)
+    add_board_commands(commands, add_design, _options)
     listing = commands.add_parser("boards", help="list the boards with their resources")
     listing.add_argument("--json", action="store_true", help="print them as JSON")
     listing.set_defaults(run=_boards)
@@ -76,87 +74,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_design(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="the model file, as scm_train writes it")
-    parser.add_argument(
-        "--board",
-        help=f"one of {', '.join(boards.names())} (default arty-a7), or any board of "
-        "amaranth-boards with a UART, by its module or class",
-    )
-    parser.add_argument("--part", help="another 7-series part, without a board top")
-    parser.add_argument(
-        "--clock",
-        type=float,
-        metavar="MHZ",
-        help="clock of the core (default: the board's); another is generated in the board top "
-        "(7 series), or the build has no board top",
-    )
-    parser.add_argument(
-        "--pipeline",
-        choices=MODES,
-        default="balanced",
-        help="how many registers: balanced (default), min-latency or max-clock",
-    )
-    parser.add_argument("--latency", type=int, metavar="CYCLES", help="maximum latency in cycles")
-    parser.add_argument(
-        "--fold",
-        default="auto",
-        metavar="FOLD",
-        help="auto (default): unrolled if that fits, else the fastest fold that fits; none: "
-        "unrolled; PExSIMD, such as 8x32: nodes and inputs per cycle, for all layers, or a list "
-        "with one for each layer",
-    )
-    parser.add_argument(
-        "--tables",
-        choices=("auto", "lut", "block"),
-        default="auto",
-        help="where tables of levels are stored: lut; block, for block RAM (fewer LUTs, one more "
-        "cycle); auto (default), for LUTs if they fit",
-    )
-    parser.add_argument(
-        "--multipliers",
-        choices=("auto", "lut"),
-        default="auto",
-        help="auto (default): multiply constants in DSP blocks where that saves LUTs; lut: never",
-    )
-    parser.add_argument(
-        "--handshake",
-        choices=HANDSHAKES,
-        default="global",
-        help="global (default): the pipeline stands still while a result waits; skid: it runs on "
-        "into a queue, and ready is a register; none: no ready, every result is there for a cycle",
-    )
-    parser.add_argument(
-        "--input-register", action="store_true", help="register samples first, a cycle more"
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=float,
-        default=DEFAULT_TOLERANCE,
-        help="increase of the RMSE, relative, that fixed point may cause; for a classifier, the "
-        "share of rows whose class may change (default %(default)g)",
-    )
-    parser.add_argument(
-        "--frac-bits",
-        type=int,
-        metavar="N",
-        help="fraction bits of coefficients (default: as few as --tolerance allows)",
-    )
-    parser.add_argument(
-        "--output-bits",
-        type=int,
-        metavar="N",
-        help="fraction bits of the outputs of an unrolled core, to which products are rounded "
-        "(default: as few as the tolerance allows, those of the coefficients at least)",
-    )
-    add_units(parser)
-    parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
-    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
 def _add_build(parser: argparse.ArgumentParser) -> None:
-    _add_design(parser)
+    add_design(parser)
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="output folder (default rtl_out/NAME)"
     )
@@ -209,7 +128,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_sim(parser: argparse.ArgumentParser) -> None:
-    _add_design(parser)
+    add_design(parser)
     parser.add_argument("--simulator", choices=SIMULATORS, default="icarus")
     parser.add_argument("--waves", action="store_true", help="write a waveform")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random stalls")
@@ -221,7 +140,7 @@ def _add_sim(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
-    _add_design(parser)
+    add_design(parser)
     parser.add_argument(
         "--after",
         choices=NAMES,

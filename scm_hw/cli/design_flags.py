@@ -1,0 +1,100 @@
+"""The options that describe a design, of every command that compiles one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from scm_hw import boards
+from scm_hw.cli.units import add_units
+from scm_hw.load import DEFAULT_TOLERANCE
+from scm_hw.rtl.ports import HANDSHAKES
+from scm_hw.schedule import MODES
+
+
+def add_design(parser: argparse.ArgumentParser) -> None:
+    """The model, the board, and how the model is compiled for it."""
+    parser.add_argument("model", type=Path, help="the model file, as scm_train writes it")
+    parser.add_argument(
+        "--board",
+        help=f"one of {', '.join(boards.names())} (default arty-a7), or any board of "
+        "amaranth-boards with a UART, by its module or class",
+    )
+    parser.add_argument("--part", help="another 7-series part, without a board top")
+    parser.add_argument(
+        "--clock",
+        type=float,
+        metavar="MHZ",
+        help="clock of the core (default: the board's); another is generated in the board top "
+        "(7 series), or the build has no board top",
+    )
+    _add_shape(parser)
+    _add_precision(parser)
+    add_units(parser)
+    parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_shape(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pipeline",
+        choices=MODES,
+        default="balanced",
+        help="how many registers: balanced (default), min-latency or max-clock",
+    )
+    parser.add_argument("--latency", type=int, metavar="CYCLES", help="maximum latency in cycles")
+    parser.add_argument(
+        "--fold",
+        default="auto",
+        metavar="FOLD",
+        help="auto (default): unrolled if that fits, else the fastest fold that fits; none: "
+        "unrolled; PExSIMD, such as 8x32: nodes and inputs per cycle, for all layers, or a list "
+        "with one for each layer",
+    )
+    parser.add_argument(
+        "--tables",
+        choices=("auto", "lut", "block"),
+        default="auto",
+        help="where tables of levels are stored: lut; block, for block RAM (fewer LUTs, one more "
+        "cycle); auto (default), for LUTs if they fit",
+    )
+    parser.add_argument(
+        "--multipliers",
+        choices=("auto", "lut"),
+        default="auto",
+        help="auto (default): multiply constants in DSP blocks where that saves LUTs; lut: never",
+    )
+    parser.add_argument(
+        "--handshake",
+        choices=HANDSHAKES,
+        default="global",
+        help="global (default): the pipeline stands still while a result waits; skid: it runs on "
+        "into a queue, and ready is a register; none: no ready, every result is there for a cycle",
+    )
+    parser.add_argument(
+        "--input-register", action="store_true", help="register samples first, a cycle more"
+    )
+
+
+def _add_precision(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=DEFAULT_TOLERANCE,
+        help="increase of the RMSE, relative, that fixed point may cause; for a classifier, the "
+        "share of rows whose class may change (default %(default)g)",
+    )
+    parser.add_argument(
+        "--frac-bits",
+        type=int,
+        metavar="N",
+        help="fraction bits of coefficients (default: as few as --tolerance allows)",
+    )
+    parser.add_argument(
+        "--output-bits",
+        type=int,
+        metavar="N",
+        help="fraction bits of the outputs of an unrolled core, to which products are rounded "
+        "(default: as few as the tolerance allows, those of the coefficients at least)",
+    )
