@@ -31,6 +31,7 @@ from scm_hw.emit import (
     interface_files,
     out_of_context_files,
     register_files,
+    row_formats,
     testbench_files,
     uart_files,
 )
@@ -334,7 +335,9 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     how = (design.latency, design.initiation_interval, names, design.options.handshake)
     files |= testbench_files(vectors, *how)
     fields = describe(design, name)
-    files |= formats_files(fields, design.digest, design.latency, names)
+    tdata = design.options.tdata
+    rows_in_c = None if tdata is None else row_formats(design.ports, tdata)
+    files |= formats_files(fields, design.digest, design.latency, names, rows_in_c)
     files |= register_files(design.options.interface, fields, design.digest, names)
     files |= driver_files(design.options.interface, fields, design.digest, names)
     files |= interface_files(

@@ -64,8 +64,8 @@ class Core(wiring.Component):
             chosen if clock_mhz is None else chosen.at_clock(clock_mhz),
             Options(clock_mhz=clock_mhz, **options),
         )
-        self.latency = self.design.schedule.latency
-        self.initiation_interval = self.design.schedule.initiation_interval
+        self.latency = self.design.latency
+        self.initiation_interval = self.design.initiation_interval
         given = self.design.model
         # Behind the features there are words only where the mechanism is external.
         words = [f"P0_{name}" for name in given.targets]

@@ -85,6 +85,7 @@ class Options:
     multipliers: str = "auto"
     tables: str = "auto"
     interface: str = "stream"
+    tdata: int | None = None
     handshake: str = "global"
     input_register: bool = False
     top: str = "uart"
@@ -92,6 +93,13 @@ class Options:
     input_format: tuple[str, ...] = ()
     output_units: bool = False
     toolchain: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.tdata is not None and self.interface != "axis":
+            raise OptionError(
+                f"tdata must be of AXI4-Stream, not of --interface {self.interface}; "
+                "add --interface axis"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +252,7 @@ class Design:
             out_signed=tuple(reach.signed for reach in outputs),
             latency=self.latency,
             handshake=self.options.handshake,
+            tdata=self.options.tdata,
         )
 
     @cached_property

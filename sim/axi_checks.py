@@ -29,6 +29,7 @@ from cocotbext.axi import (
 )
 
 from scm_hw.rtl.axi import registers as at
+from scm_hw.sim.stream_bytes import StreamBytes
 from scm_hw.sim.vectors import Vectors
 
 # Enough for every state of a pipeline and its buffers; bus models are slow.
@@ -81,18 +82,11 @@ def frames_of(count: int, random: Random) -> list[range]:
     return found
 
 
-def extended(word: int, width: int, signed: bool) -> bytes:
-    """A packed output in whole bytes, as `m_axis_tdata` has it."""
-    negative = signed and word >> (width - 1)
-    value = word - (1 << width) if negative else word
-    return value.to_bytes(-(-width // 8), "little", signed=bool(negative))
-
-
 def wrong_sample(got: bytes, expected: bytes, packet: range) -> str:
     """What is wrong first with a packet's `m_axis_tdata`."""
     if len(got) != len(expected):
         return f"of {len(packet)} samples has {len(got)} bytes for {len(expected)}"
-    size = len(expected) // len(packet)
+    size = -(-len(expected) // len(packet))
     pairs = ((got[i : i + size], expected[i : i + size]) for i in range(0, len(got), size))
     vector, (found, wanted) = next(
         (vector, pair) for vector, pair in zip(packet, pairs, strict=True) if pair[0] != pair[1]
@@ -114,20 +108,14 @@ async def play_stream(dut: Any, offered: float, taken: float, name: str) -> list
     source.set_pause_generator(pauses(random, 1 - offered))
     sink.set_pause_generator(pauses(random, 1 - taken))
     await start(dut)
-    in_bytes = -(-vectors.in_width // 8)
-    spare = 8 * in_bytes - vectors.in_width
+    stream = StreamBytes(vectors, ports, random)
     packets = frames_of(len(vectors), random)
     for packet in packets:
-        # Noise above the word, which the wrapper must not mind.
-        words = [vectors.inputs[i] | random.getrandbits(spare) << vectors.in_width for i in packet]
-        data = b"".join(word.to_bytes(in_bytes, "little") for word in words)
-        source.send_nowait(AxiStreamFrame(data))
+        source.send_nowait(AxiStreamFrame(stream.sent(packet)))
     failures = []
     for number, packet in enumerate(packets):
         frame = await with_timeout(sink.recv(), patience(ports), "ns")
-        expected = b"".join(
-            extended(vectors.outputs[i], vectors.out_width, ports["out_signed"][-1]) for i in packet
-        )
+        expected = stream.expected(packet)
         if bytes(frame.tdata) != expected:
             failures.append(f"packet {number} {wrong_sample(bytes(frame.tdata), expected, packet)}")
     await ClockCycles(dut.aclk, 4 * ports["latency"] + 20)

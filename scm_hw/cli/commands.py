@@ -34,6 +34,7 @@ from scm_hw.errors import OptionError
 from scm_hw.ir import as_json
 from scm_hw.passes import NAMES
 from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
+from scm_hw.rtl.axi import TDATA_BITS
 from scm_hw.software import TARGETS, build_c
 from scm_hw.verify.check import SIMULATORS, choose_tools, parse_simulators, simulate
 from scm_hw.verify.rows import check_rows, read_csv
@@ -91,6 +92,14 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         choices=INTERFACES,
         default="stream",
         help="stream (default): the bare core; axis, axil: AXI4-Stream or AXI4-Lite around it",
+    )
+    parser.add_argument(
+        "--tdata",
+        type=int,
+        choices=TDATA_BITS,
+        metavar="N",
+        help="bits of an AXI4-Stream of rows as in C: fields of 8, 16, 32 or 64 bits, several "
+        "beats per row where needed (default: one packed word)",
     )
     parser.add_argument(
         "--top",
@@ -178,6 +187,7 @@ def _options(args: argparse.Namespace) -> Options:
         output_units=args.output_units,
         # Not every command has these.
         interface=getattr(args, "interface", "stream"),
+        tdata=getattr(args, "tdata", None),
         top=getattr(args, "top", "uart"),
         baud=getattr(args, "baud", DEFAULT_BAUD),
         toolchain=getattr(args, "toolchain", "auto"),

@@ -3,7 +3,7 @@
 from scm_hw.emit.boards import board_files, uart_files
 from scm_hw.emit.drivers import driver_files
 from scm_hw.emit.formats import formats_files
-from scm_hw.emit.interface import INTERFACES, interface_files
+from scm_hw.emit.interface import INTERFACES, interface_files, row_formats
 from scm_hw.emit.registers import register_files
 from scm_hw.emit.testbench import testbench_files
 from scm_hw.emit.vivado import out_of_context_files
@@ -16,6 +16,7 @@ __all__ = [
     "interface_files",
     "out_of_context_files",
     "register_files",
+    "row_formats",
     "testbench_files",
     "uart_files",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
+from scm_hw.rtl.axi import RowFormat
 from scm_hw.rtl.uart.description import Description, Feature
 from scm_model import Column
 from scm_model.raw_columns import MISSING_TEXTS
@@ -50,9 +51,13 @@ class Field:
 
 
 def formats_files(
-    description: Description, digest: str, latency: int, names: Names = DEFAULT
+    description: Description,
+    digest: str,
+    latency: int,
+    names: Names = DEFAULT,
+    rows: tuple[RowFormat, RowFormat] | None = None,
 ) -> dict[str, str]:
-    """Both files, name to text."""
+    """Both files, name to text; with arrays of rows where the core is fed so."""
     facts = {
         "digest": digest,
         "latency": latency,
@@ -65,7 +70,7 @@ def formats_files(
     dictionary = pprint.pformat(facts, width=100, sort_dicts=False)
     return {
         names.formats_header: _header(
-            names, facts, input_fields(description), output_fields(description)
+            names, facts, input_fields(description), output_fields(description), rows
         ),
         names.formats_module: render(
             __package__, _MODULE, formats=dictionary, missing=repr(sorted(MISSING_TEXTS))
@@ -111,12 +116,18 @@ def output_fields(description: Description) -> list[Field]:
 
 
 def _header(
-    names: Names, facts: dict[str, Any], inputs: Sequence[Field], outputs: Sequence[Field]
+    names: Names,
+    facts: dict[str, Any],
+    inputs: Sequence[Field],
+    outputs: Sequence[Field],
+    rows: tuple[RowFormat, RowFormat] | None,
 ) -> str:
     return render(
         __package__,
         _HEADER,
         names=names,
+        row_formats=rows,
+        rows_signed=any(field.signed for field in outputs),
         digest=facts["digest"],
         latency=facts["latency"],
         in_width=facts["in_width"],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scm_hw.boards import Board
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
-from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore
+from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore, RowFormat, RowStream
 from scm_hw.rtl.header import headed
 from scm_hw.rtl.ports import CorePorts, VerilogCore
 from scm_hw.rtl.queue import waiting_core
@@ -48,15 +48,19 @@ def ip_version(digest: str) -> str:
 
 
 def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str:
-    wrapper: AxiStreamCore | AxiLiteCore
+    wrapper: AxiStreamCore | RowStream | AxiLiteCore
     in_width, out_width = sum(ports.in_widths), sum(ports.out_widths)
     if interface == "axis":
         wrapper = AxiStreamCore(
             waiting_core(in_width, out_width, names.core, ports.handshake, ports.latency),
             latency=ports.latency,
-            signed=ports.out_signed[-1],
+            # Rows extend their fields themselves.
+            signed=ports.out_signed[-1] and ports.tdata is None,
             registered_ready=ports.handshake != "global",
         )
+        if ports.tdata is not None:
+            inputs, outputs = row_formats(ports, ports.tdata)
+            wrapper = RowStream(wrapper, inputs=inputs, outputs=outputs)
     else:
         wrapper = AxiLiteCore(
             # One sample at a time, and its result is taken as it comes.
@@ -71,6 +75,15 @@ def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str
         to_verilog(wrapper, name),
         f"{name}: {names.core} behind {_PROTOCOLS[interface]}",
         [("design", digest), ("core", f"{names.core}.v has its latency and its fields")],
+    )
+
+
+def row_formats(ports: CorePorts, tdata: int) -> tuple[RowFormat, RowFormat]:
+    """Of the rows that go in and come out."""
+    unsigned = (False,) * len(ports.in_widths)
+    return (
+        RowFormat(ports.in_widths, unsigned, tdata),
+        RowFormat(ports.out_widths, ports.out_signed, tdata),
     )
 
 

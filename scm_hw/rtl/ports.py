@@ -48,6 +48,8 @@ class CorePorts:
     out_signed: tuple[bool, ...]
     latency: int
     handshake: str = "global"
+    tdata: int | None = None
+    """Bits of an AXI4-Stream of rows as in C; None for packed words."""
 
     @property
     def ready(self) -> bool:

@@ -26,6 +26,22 @@
 #define {{ names.macro }}_INPUTS {{ count_in }}
 #define {{ names.macro }}_OUTPUTS {{ count_out }}
 
+{% if row_formats %}
+/* A row of AXI4-Stream beats of {{ row_formats[0].tdata }} bits: fields, then what fills up the last beat. An array of rows is
+ * what a DMA sends and receives:
+ *
+ *     static const {{ names.prefix }}_in rows[N][{{ names.macro }}_ROW_IN] = { {1200, 77, ...}, ... };
+ *     static {{ names.prefix }}_out results[N][{{ names.macro }}_ROW_OUT];
+ */
+#include <stdint.h>
+
+#define {{ names.macro }}_TDATA {{ row_formats[0].tdata }}
+#define {{ names.macro }}_ROW_IN {{ row_formats[0].places }}
+#define {{ names.macro }}_ROW_OUT {{ row_formats[1].places }}
+typedef uint{{ row_formats[0].field_bits }}_t {{ names.prefix }}_in;
+typedef {{ "" if rows_signed else "u" }}int{{ row_formats[1].field_bits }}_t {{ names.prefix }}_out;
+
+{% endif %}
 typedef struct {
     const char *name;
     const char *kind;

@@ -2,5 +2,13 @@
 
 from scm_hw.rtl.axi.axi_lite import AxiLiteCore
 from scm_hw.rtl.axi.axi_stream import AxiStreamCore, byte_width
+from scm_hw.rtl.axi.rows import TDATA_BITS, RowFormat, RowStream
 
-__all__ = ["AxiLiteCore", "AxiStreamCore", "byte_width"]
+__all__ = [
+    "TDATA_BITS",
+    "AxiLiteCore",
+    "AxiStreamCore",
+    "RowFormat",
+    "RowStream",
+    "byte_width",
+]

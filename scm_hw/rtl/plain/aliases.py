@@ -12,12 +12,17 @@ Aliases = dict[Chunk, list[tuple[Signal, Bits]]]
 """By the first chunk of a signal: what it is as a whole, and its name."""
 
 
-def read_by_name(modules: Sequence[RtlModule]) -> None:
-    """Where a public wire is only another name of a signal, whatever reads that has the name."""
-    outputs = {
+def output_ports(modules: Sequence[RtlModule]) -> dict[str, set[str]]:
+    """Of each module."""
+    return {
         module.name: {name for name, wire in module.wires.items() if "output" in wire.options}
         for module in modules
     }
+
+
+def read_by_name(modules: Sequence[RtlModule]) -> None:
+    """Where a public wire is only another name of a signal, whatever reads that has the name."""
+    outputs = output_ports(modules)
     for module in modules:
         known = _aliases(module)
         if not known:

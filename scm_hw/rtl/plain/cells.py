@@ -41,11 +41,17 @@ def _plain(cell: Cell, module: RtlModule) -> Iterator[Cell]:
 
 
 def _choices(cell: Cell, module: RtlModule) -> Iterator[Cell]:
-    """One choice of two after the other, since at most one of the selecting bits is set."""
+    """One choice of two after the other, since at most one of the selecting bits is set.
+
+    A `$pmux` has two words at least.
+    """
     width = cell.number("\\WIDTH")
     result = cell.ports["\\A"]
     selects = _split(cell.ports["\\S"], 1)
     words = _split(cell.ports["\\B"], width)
+    if set(constant(result) or "0") == {"x"}:
+        # One of them is always chosen.
+        result, selects, words = words[0], selects[1:], words[1:]
     for place, (select, word) in enumerate(zip(selects, words, strict=True)):
         last = place == len(words) - 1
         target = cell.ports["\\Y"] if last else _new_wire(module, f"{cell.name}_{place}", width)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from scm_hw.rtl.plain.aliases import read_by_name
+from scm_hw.rtl.plain.aliases import output_ports, read_by_name
 from scm_hw.rtl.plain.cells import plain_cells
 from scm_hw.rtl.plain.names import rename
 from scm_hw.rtl.plain.ports import drop_unused_inputs
 from scm_hw.rtl.plain.results import whole_results
 from scm_hw.rtl.plain.rtlil import parse, unparse
+from scm_hw.rtl.plain.tangles import untangle
 
 
 def plain_rtlil(text: str, top: str) -> str:
@@ -17,7 +18,9 @@ def plain_rtlil(text: str, top: str) -> str:
     """
     modules = parse(text)
     drop_unused_inputs(modules, f"\\{top}")
+    outputs = output_ports(modules)
     for module in modules:
+        untangle(module, outputs)
         whole_results(module)
         module.cells = plain_cells(module)
         for wire in module.wires.values():

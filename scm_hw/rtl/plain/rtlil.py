@@ -183,7 +183,9 @@ def _chunk(token: str, module: RtlModule) -> Chunk:
     if token[0] in "\\$":
         return (token, module.wires[token].width - 1, 0)
     if "'" in token:
-        return token.partition("'")[2]
+        width, _, bits = token.partition("'")
+        # Leading zeros may be missing, and of undefined bits all but one.
+        return bits.rjust(int(width), bits[0] if bits[0] in "xz" else "0")
     return f"{int(token) & 0xFFFFFFFF:032b}"
 
 
