@@ -62,7 +62,9 @@ class _Buckets:
     @property
     def luts(self) -> int:
         """For each rank a table of thresholds and a comparison, and the table of the number."""
+        # A LUT for each bit of the bound, and one for every two bits of a comparison of two values.
         per_rank = self.low_bits + self.low_bits // 2 + 1
+        # The bucket fills the inputs of a LUT; each outcome beside it doubles the LUTs of a bit.
         return self.most * per_rank + (len(self.thresholds).bit_length() << self.most)
 
     def build(self, build: Rewriter, code: Ref, name: str) -> Ref:

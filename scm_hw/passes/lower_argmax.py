@@ -15,6 +15,8 @@ def _visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
     if not isinstance(op, Argmax):
         return None
     entrants = [(ref, build.constant(position)) for position, ref in enumerate(refs)]
+    # A tree, since its depth is the logarithm of the classes; a chain would be one comparison
+    # for each class, one after the other.
     while len(entrants) > 1:
         odd = entrants[-1:] if len(entrants) % 2 else []
         pairs = zip(entrants[0::2], entrants[1::2], strict=False)
@@ -25,6 +27,7 @@ def _visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
 def _match(
     build: Rewriter, left: tuple[Ref, Ref], right: tuple[Ref, Ref], name: str
 ) -> tuple[Ref, Ref]:
+    # Strictly less: where both are equal the left one, with the lower position, stays.
     wins = build.add(Less(left[0], right[0], name=f"{name}.wins"))
     value = build.add(Select(wins, right[0], left[0], name=f"{name}.best"))
     return value, build.add(Select(wins, right[1], left[1], name=f"{name}.position"))

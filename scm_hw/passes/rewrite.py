@@ -41,6 +41,7 @@ class Rewriter(Builder):
 
     def add(self, op: Op) -> Ref:
         ref = super().add(op)
+        # An operation that is there already is found again, with its range.
         if ref == len(self.ranges):
             self.ranges.append(range_of(op, self.ranges))
         return ref
@@ -83,6 +84,7 @@ class Rewriter(Builder):
         reachable = contents[low : high + 1]
         if min(reachable) == max(reachable):
             return self.constant(reachable[0])
+        # A table that gives back its index needs no logic.
         if low == 0 and reachable == tuple(range(high + 1)):
             return index
         return self.add(Table(index, contents, name=name))
@@ -113,6 +115,7 @@ def rewrite(program: Program, visit: Visit, tech: Technology | None = None) -> P
 def without_dead(program: Program) -> Program:
     """Only what the outputs need, and the inputs."""
     needed = {*program.inputs, *program.outputs}
+    # Readers come after what they read, so one walk backwards finds all that is needed.
     for ref in range(len(program.ops) - 1, -1, -1):
         if ref in needed:
             needed.update(operands(program.ops[ref]))

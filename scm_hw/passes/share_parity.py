@@ -26,10 +26,12 @@ def share_parity(program: Program) -> Program:
     uses = program.uses()
     found: dict[Ref, tuple[Parity, ...]] = {}
     for ref, op in program:
+        # Another reader of the sum would need it whole, and the halves would be extra logic.
         if isinstance(op, AtLeast) and uses[op.value] == 1:
             parities = _parities(program, op.value, [r.high for r in known])
             if parities is not None:
                 found[ref] = parities
+    # One count of set parities serves all comparisons of the same features.
     count = Counter(found.values())
 
     def visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
@@ -68,11 +70,13 @@ def _halved(build: Rewriter, program: Program, source: Sum, op: AtLeast) -> Ref:
         index = build.new[table.index]
         contents = table.contents[: build.ranges[index].high + 1]
         parity, first = _parity(contents), contents[0] & 1
+        # An entry is `first + parity + 2 * half`; the constant `first` goes into the bound.
         bound -= first
         with build.within(PARITY):
             bits.append((_parity_bit(build, index, parity), 1))
         half = tuple((v - first - p) // 2 for v, p in zip(contents, parity, strict=True))
         halves.append((build.table(index, half, name=table.name), 1))
+    # Added to both sides, `odd` makes the bound even, so that halving loses nothing.
     odd = bound & 1
     with build.within(PARITY):
         count = build.sum(bits, odd, name="parity.count")

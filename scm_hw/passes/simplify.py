@@ -30,6 +30,7 @@ def simplify(program: Program) -> Program:
 
 
 def _visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
+    # Inputs are ports: they stay even where only one value can enter.
     if isinstance(op, Input | Constant):
         return None
     reach = range_of(with_operands(op, refs), build.ranges)
@@ -52,17 +53,20 @@ def _at_least(build: Rewriter, value: Ref, bound: int, name: str) -> Ref:
     if isinstance(source, Table):
         bits = tuple(int(entry >= bound) for entry in source.contents)
         return build.table(source.index, bits, name=name)
+    # Constant low bits go into the bound, and the comparison is as narrow as the high part.
     if isinstance(source, Concat) and len(source.operands) == 2:
         low, high = source.operands
         if isinstance(build.ops[low], Constant):
             reach = -((build.ranges[low].low - bound) // (1 << source.widths[0]))
             return _at_least(build, high, reach, name)
+    # Between two multiples of the divisor the sum has no value, so the bound can be rounded up.
     if isinstance(source, Sum):
         common = math.gcd(*source.weights)
         terms = [(r, w // common) for r, w in zip(source.operands, source.weights, strict=True)]
         bound = -((source.constant - bound) // common)
         value = build.sum(terms, name=source.name)
         reduced = build.ops[value]
+        # A single term may be a table or a concatenation, which have simpler comparisons.
         if not isinstance(reduced, Sum):
             return _at_least(build, value, bound, name)
     if build.is_bit(value) and bound == 1:
