@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from scm_explore.command import positive, seed
+from scm_explore.command import positive, seconds, seed
 from scm_hw import boards
 from scm_hw.design import TOPS
 from scm_hw.emit import INTERFACES
@@ -82,6 +82,13 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="folder of the build (rtl_out/NAME)")
     add("--name", help="name of model and build (that of the table)")
     add("--force", action="store_true", help="replace outputs that are something else")
+    add(
+        "--time",
+        type=seconds,
+        metavar="TIME",
+        help="about so long for all of it, such as 90s or 5m: no further designs are tried when "
+        "most of it is over, and the best of those so far is built",
+    )
     add("--seed", type=seed, default=0, help="random seed of splits and training (%(default)s)")
     add(
         "--jobs",

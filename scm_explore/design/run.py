@@ -7,6 +7,7 @@ import json
 import os
 import re
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from scm_train.cli import training_data
 from scm_train.errors import ScmTrainError
 from scm_train.output_files import FileKind, write_output
 from scm_train.output_files import check_output as check_model
+
+#: Of the time that `--time` allows; the rest is for the chosen design on all rows, and its checks.
+SEARCH_SHARE = 0.6
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ def run(args: argparse.Namespace) -> None:
 def _designed(
     args: argparse.Namespace, progress: Progress
 ) -> tuple[Search, Candidate, Build, Outputs]:
+    start = time.monotonic()
     board = choose_board(args.board, args.part, args.clock)
     require_synthesis(board)
     how = _build_options(args)
@@ -83,14 +88,20 @@ def _designed(
         argparse.Namespace(name=outputs.name, seed=args.seed, no_eval_rows=False),
     )
     pool = LocalPool(args.jobs or len(os.sched_getaffinity(0)))
-    search = Search(job, goal, pool, train, bounded(held_out), progress.log)
+    search = Search(job, goal, pool, train, bounded(held_out), progress.log, _until(args, start))
     chosen = choose(search)
     if chosen is None:
         raise no_design(search)
     final = refitted(search, chosen, np.sort(np.concatenate([train, held_out])), test)
+    if not goal.fits(final):
+        raise no_design(search)
     done = _built(final, outputs, job, how, progress)
     write_output(outputs.model, lambda file: file.write(final.content))
     return search, final, done, outputs
+
+
+def _until(args: argparse.Namespace, start: float) -> float | None:
+    return None if args.time is None else start + SEARCH_SHARE * args.time
 
 
 def _goal(args: argparse.Namespace, data: training_data.Data) -> Goal:

@@ -9,6 +9,7 @@ the rounds before: with a seed, the choice is the same everywhere.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -35,6 +36,10 @@ ROOM = 0.7
 Log = Callable[[str], None]
 
 
+class OutOfTime(Exception):
+    """No further designs are to be tried."""
+
+
 @dataclass
 class Search:
     """The designs tried so far by budget; `train` and `held_out` are row numbers."""
@@ -45,6 +50,8 @@ class Search:
     train: Rows
     held_out: Rows
     log: Log = lambda _: None
+    until: float | None = None
+    """Of `time.monotonic`; the first round is tried all the same."""
     tried: dict[int, Candidate] = field(default_factory=dict)
 
     @property
@@ -57,16 +64,23 @@ class Search:
         return max(FEWEST_LUTS, min(round(budget), self.most))
 
     def run(self, budgets: Iterable[float]) -> list[Candidate]:
-        """The designs of some budgets, those that are new tried side by side."""
+        """The designs of some budgets, those that are new tried side by side; OutOfTime if late."""
         wanted = list(dict.fromkeys(self.possible(b) for b in budgets))
         missing = [b for b in wanted if b not in self.tried]
         jobs = {b: (b, self.train, self.held_out) for b in missing}
         if missing:
             names = " and ".join(f"{b:,}" for b in missing)
             self.log(f"training, compiling and synthesising for about {names} LUTs")
-        for budget, found in self.pool.run(try_budget, self.job, jobs):
+        until = self.until if self.tried else None
+        for budget, found in self.pool.run(try_budget, self.job, jobs, until):
             self.tried[budget] = found
+        if any(b not in self.tried for b in wanted):
+            raise OutOfTime
         return [self.tried[b] for b in wanted]
+
+    @property
+    def late(self) -> bool:
+        return self.until is not None and time.monotonic() >= self.until
 
     @property
     def built(self) -> list[Candidate]:
@@ -77,6 +91,16 @@ class Search:
 
 def choose(search: Search) -> Candidate | None:
     """The design that the goal asks for; None where none of those tried meets it."""
+    try:
+        return _searched(search)
+    except OutOfTime:
+        search.log("the time is over")
+    if search.goal == Goal():
+        return knee(pareto(search.built)) if search.built else None
+    return _smallest(search) if search.goal.wants_score else _best(search)
+
+
+def _searched(search: Search) -> Candidate | None:
     if search.goal.wants_score:
         return _for_score(search)
     if search.goal.luts is not None:
@@ -209,13 +233,14 @@ def refitted(search: Search, chosen: Candidate, rest: Rows, test: Rows) -> Candi
     """The chosen design trained anew on all rows but those of the test, within the same limits.
 
     Other rows make other gates. Where no budget near the chosen one gives a design within the
-    limits, the one that was chosen is kept as it is, with the test rows in its file.
+    limits, the one that was chosen is kept as it is, with the test rows in its file; these have a
+    say in the bits that synthesis sees, so that a smaller one may have to take its place.
     """
     job = replace(search.job, final=True)
     again = Search(job, search.goal, search.pool, rest, test, search.log)
     budget = float(chosen.budget)
     limited = search.goal.luts is not None or search.goal.latency_ns is not None
-    for _ in range(ROUNDS - 1):
+    for _ in range(1 if search.late else ROUNDS - 1):
         # The largest that fits, but no larger than what was chosen.
         for one in again.run((budget, AIM * budget) if limited else (budget,)):
             if search.goal.fits(one):
@@ -224,4 +249,9 @@ def refitted(search: Search, chosen: Candidate, rest: Rows, test: Rows) -> Candi
         over = luts / search.goal.luts if search.goal.luts else 1.0
         budget = 0.95 * budget / max(over, 1.0)
     kept = Search(job, search.goal, search.pool, search.train, test, search.log)
-    return kept.run((chosen.budget,))[0]
+    smaller = [one for one in search.built if search.goal.met(one) and one.lut < chosen.lut]
+    for one in (chosen, *reversed(smaller)):
+        (found,) = kept.run((one.budget,))
+        if search.goal.fits(found):
+            break
+    return found

@@ -22,7 +22,7 @@ BOARD = SimpleNamespace(name="board", room=SimpleNamespace(lut=60_000))
 
 
 class Pool:
-    """Does the jobs at once, and counts them."""
+    """Does the jobs at once, and counts them; `until` is the number of rounds."""
 
     def __init__(self) -> None:
         self.rounds: list[list[int]] = []
@@ -31,6 +31,8 @@ class Pool:
         if jobs:
             self.rounds.append(sorted(jobs))
         for number, arguments in jobs.items():
+            if until is not None and len(self.rounds) > until:
+                return
             yield number, work(shared, *arguments)
 
 
@@ -167,6 +169,37 @@ def test_the_chosen_one_is_kept_where_no_other_is_within_the_limits(make) -> Non
     search = make(Goal(luts=1000), never)
     chosen = choose(search)
     assert refitted(search, chosen, ROWS[:8], ROWS[8:]).lut == chosen.lut
+
+
+@pytest.mark.parametrize("goal", [Goal(luts=1000), Goal(rmse=(0.11,)), Goal(), Goal(latency_ns=30)])
+def test_no_design_is_tried_when_the_time_is_over(make, goal: Goal) -> None:
+    """The first round is; what it has is chosen from."""
+    search = make(goal)
+    search.until = 1.0
+    chosen = choose(search)
+    every = make(goal)
+    choose(every)
+    assert search.tried.items() <= every.tried.items()
+    assert len(search.tried) == len(search.pool.rounds[0])
+    met = [one for one in search.built if goal.met(one)]
+    assert (chosen in met) if met else chosen is None
+    if not met:
+        assert str(no_design(search)).endswith(", or more --time")
+
+
+def test_a_design_that_outgrows_the_limit_on_test_rows_is_replaced(make) -> None:
+    def wider(job: Any, budget: int, train: Any, test: Any) -> Candidate:
+        found = made(job, budget, train, test)
+        if len(train) == 6:
+            # The test rows ask for more bits.
+            return Candidate(**{**found.__dict__, "lut": found.lut + 10 * (not test.max() < 9)})
+        return Candidate(**{**found.__dict__, "lut": 5000})
+
+    search = make(Goal(luts=1000), wider)
+    search.held_out = ROWS[6:8]
+    chosen = choose(search)
+    final = refitted(search, chosen, ROWS[:8], ROWS[8:])
+    assert final.lut <= 1000 and final.budget <= chosen.budget
 
 
 def test_a_search_of_one_kind_takes_the_same_course_twice(make) -> None:
