@@ -202,14 +202,38 @@ def _read(file: int, path: Path) -> list[dict[str, Any]]:
     return lines
 
 
+#: Values of a search's header that a user has given, with the flag that gave them.
+FLAGS = {
+    "seed": "--seed",
+    "board": "--board",
+    "max_nodes": "--max-nodes",
+    "mechanism": "--mechanism",
+    "scm-hw": "scm-hw",
+}
+FROM_TABLE = {"rows": "numbers of rows", "rows_sha256": "rows", "data": "name or targets"}
+
+
 def _check_header(found: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
     wanted = json.loads(json.dumps(wanted))
-    for key, value in wanted.items():
-        if found.get(key) != value:
+    # What a flag says goes before what follows from it: another seed makes other rows.
+    for key in sorted(wanted, key=lambda key: key not in FLAGS):
+        if found.get(key) == wanted[key]:
+            continue
+        if key in FROM_TABLE:
             raise OptionError(
-                f"{key} of the search in {folder} must be {found.get(key)!r} as at its start, not "
-                f"{value!r}; use the same value, or choose another folder with --out"
+                f"can't resume the search in {folder}: the {FROM_TABLE[key]} of the table or its "
+                "split are not those of its start; give the same table and the same --target, "
+                "--features, --drop and --test-fraction, or another folder with --out"
             )
+        raise OptionError(
+            f"can't resume the search in {folder} with {FLAGS.get(key, key)} "
+            f"{_brief(wanted[key])}: it began with {_brief(found.get(key))}; give that, or another "
+            "folder with --out"
+        )
+
+
+def _brief(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _replay(journal: Journal, lines: list[dict[str, Any]]) -> None:

@@ -300,7 +300,10 @@ class Meta:
             )
         version = self.json.get("version")
         if type(version) is not int or version < 1:
-            raise ModelFileError(f"meta 'version' must be a positive integer, not {version!r}")
+            raise ModelFileError(
+                f"meta 'version' must be from 1 to {VERSION}, not {version!r}; the file is damaged "
+                "or was written by another program, write it again"
+            )
         if version > VERSION:
             raise ModelFileError(
                 f"meta 'version' must be at most {VERSION}, not {version}; install a newer scm-hw"

@@ -27,6 +27,7 @@ from scm_train.cluster.run import (
     train_families_distributed,
 )
 from scm_train.data.clipping import clipped_columns, clipping_lines
+from scm_train.data.eval_set import check_pair
 from scm_train.data.fit_columns import ColumnRules
 from scm_train.errors import ClippedWarning, DataError, ModelFileError, ParameterError
 from scm_train.estimator_rows import TrainingRows, further_rows, training_rows
@@ -344,6 +345,8 @@ class Learner(BaseEstimator):
     def _decision(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = in_memory(X)
+        if np.ndim(rows) > 0 and np.shape(rows)[0] == 0:
+            raise DataError("rows to predict must be at least one, not none; check what chose them")
         if self.machine_.columns is None:
             rows = validate_data(self, rows, reset=False, dtype=_FLOATS)
         if clipped := clipped_columns(self.machine_, rows):
@@ -380,6 +383,7 @@ class Regressor(RegressorMixin, Learner):
         ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
         ``sample_weight``: what each row counts, for growth by families.
         """
+        check_pair(eval_set)
         if self.class_weight is not None:
             raise ParameterError(
                 f"class_weight must be None for targets, not {self.class_weight!r}"
@@ -453,6 +457,7 @@ class Classifier(ClassifierMixin, Learner):
         ``eval_set``: rows to validate on, ``(X, y)``, instead of some of the training rows.
         ``sample_weight``: what each row counts, for growth by families.
         """
+        check_pair(eval_set)
         if is_distributed(X):
             _check_no_weights(sample_weight, self.class_weight)
             self._fit_distributed(X, y, eval_set)

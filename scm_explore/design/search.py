@@ -26,6 +26,8 @@ HANDFUL = (120, 300, 800, 2000, 5000)
 LADDER = (100, 200, 400, 800, 1600, 3200, 6400, 12_800)
 #: A design this near to the limit is as large as it may be.
 NEAR = 0.94
+#: As a share of the largest error of several designs.
+LEAST_ERROR = 1e-3
 AIM = 0.975
 ROUNDS = 4
 #: Two steps of the ladder that bring less than this share of the error bring nothing.
@@ -215,12 +217,15 @@ def pareto(built: Sequence[Candidate]) -> list[Candidate]:
 def knee(front: Sequence[Candidate]) -> Candidate:
     """Where more LUTs begin to bring little: farthest below the line from first to last.
 
-    LUTs are compared by ratio, as are the budgets.
+    LUTs are compared by ratio, as are the budgets, and so are errors: with a first design that can
+    tell nothing, any other would seem to be near the best.
     """
     if len(front) < 3:
         return front[-1]
     size = np.log([max(one.lut, 1) for one in front])
     error = np.array([one.error for one in front])
+    # Where none of the held-out rows is wrong, the error is small, not nothing.
+    error = np.log(np.maximum(error, LEAST_ERROR * error.max()))
     size = (size - size[0]) / (size[-1] - size[0])
     error = (error - error[-1]) / (error[0] - error[-1])
     return front[int(np.argmin(size + error))]

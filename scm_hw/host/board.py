@@ -141,6 +141,7 @@ class Board:
 
     def _ask(self, kind: Kind, payload: bytes, wanted: Kind) -> Packet:
         """One request and its reply, asked for again where it is lost."""
+        refused, heard = self.link.refused, self.link.heard
         for _ in range(self.tries):
             request = Packet(kind, self.next_sequence(), payload)
             self.link.send(request)
@@ -149,6 +150,14 @@ class Board:
                 for packet in self.link.receive():
                     if (packet.kind, packet.sequence) == (wanted, request.sequence):
                         return packet
+        if self.link.heard > heard:
+            raise LinkError(
+                f"port {self.port} must answer a hello with a packet of ours, not with "
+                f"{self.link.heard - heard:,} bytes of something else "
+                f"({self.link.refused - refused:,} damaged packets); see that it is the board's "
+                f"port and not another device's, and that the board was built with --baud "
+                f"{self.baud}"
+            )
         raise LinkError(
             f"port {self.port} doesn't answer at {self.baud} baud; check that "
             "the board is programmed, and that --baud is what it was built with"

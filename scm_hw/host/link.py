@@ -99,6 +99,8 @@ class Link:
         self.port = port
         self.baud = baud
         self.deframer = Deframer()
+        self.heard = 0
+        """Bytes that came in all, packets or not."""
         try:
             self.serial = serial.Serial(
                 port, baud, timeout=READ_SECONDS, write_timeout=WRITE_SECONDS, exclusive=True
@@ -126,6 +128,7 @@ class Link:
             data = self.serial.read(1)
             if data:
                 data += self.serial.read(self.serial.in_waiting)
+        self.heard += len(data)
         yield from self.deframer.feed(data)
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -168,10 +169,22 @@ def read_csv(model: Model, path: Path) -> Evaluation:
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = [row for row in csv.reader(stream) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise OptionError(f"data file {path} can't be read: {error}") from None
+    except UnicodeDecodeError:
+        raise OptionError(
+            f"can't read data file {path}: it is not UTF-8 text; save it as CSV in UTF-8"
+        ) from None
+    except (OSError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"can't read data file {path}: {reason}; check the file") from None
     if len(rows) < 2:
-        raise OptionError(f"data file {path} must have a header and at least one row")
+        raise OptionError(
+            f"data file {path} must have a header and at least one row; check that it is whole"
+        )
+    if len(rows[0]) == 1 and ";" in rows[0][0]:
+        raise OptionError(
+            f"data file {path} must have commas between its columns, not semicolons; save it as "
+            "CSV with commas, and with points in its numbers"
+        )
     table = _Columns(path, rows)
     inputs = table.inputs_of(model)
     if model.is_classifier:
@@ -190,6 +203,12 @@ def _outside(model: Model, inputs: NDArray) -> str | None:
     if model.memory is not None:
         return outside_range(model.signals, inputs, *model.signal_ranges)
     return outside_range(model.features, rows_of(model, inputs), model.input_min, model.input_max)
+
+
+def _number_remedy(text: str) -> str:
+    if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", text):
+        return "write it with a decimal point"
+    return "correct the value or remove the row"
 
 
 class _Columns:
@@ -239,7 +258,7 @@ class _Columns:
             if not np.isfinite(values[-1]):
                 raise OptionError(
                     f"line {line} of {self.path}, column {name!r} must be a finite number, "
-                    f"not {text!r}"
+                    f"not {text!r}; {_number_remedy(text)}"
                 )
         return np.array(values)
 

@@ -156,7 +156,11 @@ def read_features(
     X = _rows(found, features) if columns is None else RawTable({n: found[n] for n in features})
     if columns is None:
         _check_numbers(found, features, path)
-    _check_count(len(X), 1, path)
+    if not len(X):
+        raise DataError(
+            f"can't predict for {Path(path).name}: it has a header and no rows; check that the "
+            "file is whole"
+        )
     return X
 
 

@@ -145,6 +145,10 @@ def test_the_knee_is_where_little_is_to_be_gained() -> None:
     assert [c.lut for c in front] == [100, 200, 400, 800]
     assert knee(front).lut == 200
     assert knee(front[:2]).lut == 200
+    # A first design that tells nothing, as with far too few LUTs for the classes there are.
+    useless = [one(2, 0.91), one(188, 0.18), one(656, 0.07), one(1716, 0.054), one(4170, 0.05)]
+    assert knee(useless).lut == 656
+    assert knee([one(50, 0.2), one(100, 0.001), one(5000, 0.0)]).lut == 100
 
 
 def test_all_rows_make_a_design_within_the_same_limits(make) -> None:

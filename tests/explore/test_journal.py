@@ -82,7 +82,9 @@ def refused(journal: Journal, message: str, about: dict | None = None) -> None:
 
 def test_another_search_is_not_gone_on_with(journal: Journal) -> None:
     refused(
-        journal, "seed of the search in .* must be 0 as at its start, not 1", ABOUT | {"seed": 1}
+        journal,
+        "resume the search in .* with --seed 1: it began with 0; give that",
+        ABOUT | {"seed": 1},
     )
 
 

@@ -97,7 +97,7 @@ BAD = {
     "unknown pass": Case(
         ("show", "good.npz", "--after", "magic"), "argument --after: invalid choice: 'magic'"
     ),
-    "no data": build_case("--data", "none.csv", message="data file none.csv can't be read: "),
+    "no data": build_case("--data", "none.csv", message="can't read data file none.csv: "),
     "missing column": build_case(
         "--data", "no_target.csv", message="data file .* must have a column 'y0'; it has x0, x1"
     ),
