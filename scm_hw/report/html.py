@@ -105,7 +105,8 @@ def _around_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
         part = report["resources"].get(key)
         if part is not None:
             shown = figure_of(f"resources.{key}.lut", part["lut"], f"{part['lut']:,} LUT")
-            found.append((what, shown, f"{part['ff']:,} registers, synthesised"))
+            how = "estimated" if part["source"] == "estimate" else "synthesised"
+            found.append((what, shown, f"{part['ff']:,} registers, {how}"))
     return found
 
 
