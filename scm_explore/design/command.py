@@ -83,7 +83,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     add("--name", help="name of model and build (that of the table)")
     add("--force", action="store_true", help="replace outputs that are something else")
     add(
-        "--time",
+        "--budget",
         type=seconds,
         metavar="TIME",
         help="about so long for all of it, such as 90s or 5m: no further designs are tried when "

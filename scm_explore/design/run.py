@@ -33,7 +33,7 @@ from scm_train.errors import ScmTrainError
 from scm_train.output_files import FileKind, write_output
 from scm_train.output_files import check_output as check_model
 
-#: Of the time that `--time` allows; the rest is for the chosen design on all rows, and its checks.
+#: Of the time of `--budget`; the rest is for the chosen design on all rows, and its checks.
 SEARCH_SHARE = 0.6
 
 
@@ -101,7 +101,7 @@ def _designed(
 
 
 def _until(args: argparse.Namespace, start: float) -> float | None:
-    return None if args.time is None else start + SEARCH_SHARE * args.time
+    return None if args.budget is None else start + SEARCH_SHARE * args.budget
 
 
 def _goal(args: argparse.Namespace, data: training_data.Data) -> Goal:

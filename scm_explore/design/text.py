@@ -83,7 +83,7 @@ def no_design(search: Search) -> OptionError:
         remedy = f"ask for {_enough(goal, nearest)}"
     return OptionError(
         f"can't reach {goal.in_words()}: the nearest design has {in_short(nearest)} "
-        f"(on held-out rows); {remedy}{', or more --time' if search.late else ''}"
+        f"(on held-out rows); {remedy}{', or more --budget' if search.late else ''}"
     )
 
 

@@ -188,7 +188,7 @@ def test_no_design_is_tried_when_the_time_is_over(make, goal: Goal) -> None:
     met = [one for one in search.built if goal.met(one)]
     assert (chosen in met) if met else chosen is None
     if not met:
-        assert str(no_design(search)).endswith(", or more --time")
+        assert str(no_design(search)).endswith(", or more --budget")
 
 
 def test_a_design_that_outgrows_the_limit_on_test_rows_is_replaced(make) -> None:
