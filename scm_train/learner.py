@@ -136,6 +136,10 @@ class Learner(BaseEstimator):
         LASSO factor of the linear model of SCM and DIRVFL2, in the paper's scaling.
     ridge : float or "auto"
         Penalty on the squared readout; 0 is the paper's, ``"auto"`` is chosen on validation rows.
+    readout : "squares" or "logistic"
+        Of a classifier that grows by nodes: least squares on indicators, as in the paper, or
+        log-odds fitted for the decision, without linear part. Their coefficients are sparse and of
+        few bits, as far as validation rows allow; a coefficient of 0 costs nothing in gates.
     mechanism : None, callable or specification
         P0; see :mod:`scm_train.mechanisms`.
     validation_fraction : float
@@ -199,6 +203,7 @@ class Learner(BaseEstimator):
         removal_tolerance: float | None = None,
         alpha: float = 0.001,
         ridge: float | str = "auto",
+        readout: str = "squares",
         mechanism: object = None,
         validation_fraction: float = 0.1,
         removal: float = 0.0,
@@ -232,6 +237,7 @@ class Learner(BaseEstimator):
         self.removal_tolerance = removal_tolerance
         self.alpha = alpha
         self.ridge = ridge
+        self.readout = readout
         self.mechanism = mechanism
         self.validation_fraction = validation_fraction
         self.removal = removal
@@ -505,11 +511,13 @@ class Classifier(ClassifierMixin, Learner):
         """Probabilities (n, classes).
 
         Families are fitted to logarithmic loss, and their outputs are log-odds. Single nodes are
-        fitted to indicators, 1 for the class and 0 for the others: what a slope makes of these is
-        in the order of the outputs, and no more.
+        fitted to indicators, 1 for the class and 0 for the others, unless ``readout`` is
+        "logistic": what a slope makes of these is in the order of the outputs, and no more.
         """
         outputs = self._decision(X)
-        slope = 1.0 if self.machine_.families is not None else INDICATOR_SLOPE
+        settings = self.machine_.info.get("settings", {})
+        log_odds = self.machine_.families is not None or settings.get("readout") == "logistic"
+        slope = 1.0 if log_odds else INDICATOR_SLOPE
         return probabilities(slope * outputs.T).T
 
     def predict(self, X: ArrayLike) -> NDArray:

@@ -148,6 +148,11 @@ def _add_endings(add: Callable[..., Any]) -> None:
     )
     add("--alpha", type=real, help="regularisation factor of the LASSO for the linear part")
     add(
+        "--readout",
+        type=one_of("squares", "logistic"),
+        help="readout of a classifier of nodes: squares, or logistic, sparse and of few bits",
+    )
+    add(
         "--ridge",
         type=number_or(float, auto="auto"),
         help="ridge penalty of the readout: a number (0 in the paper) or auto",

@@ -29,7 +29,13 @@ from scm_train.history import History
 from scm_train.mechanisms.specification import CHECKED_ROWS, External, Nothing, as_mechanism
 from scm_train.progress import progress_bar
 from scm_train.search.search import Search
-from scm_train.training.parameters import check_draws, draw_of, input_bits_of, settings_of
+from scm_train.training.parameters import (
+    check_draws,
+    check_readout,
+    draw_of,
+    input_bits_of,
+    settings_of,
+)
 from scm_train.training.run import (
     ENCODER_ROWS,
     TrainingTask,
@@ -72,6 +78,7 @@ def train_distributed(
     seed = int(random.randint(np.iinfo(np.int32).max))
     if parameters["search"] == "pool":
         raise ParameterError("search must be 'fresh' for rows on a cluster, not 'pool'")
+    check_readout(parameters, classifier, distributed=True)
     settings = settings_of(algorithm, parameters | {"search": "fresh"}, refit=eval_set is None)
     rng = np.random.default_rng(seed)
     frame = _frame(x, y, parameters, classifier, feature_names, _encoder)

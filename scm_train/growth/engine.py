@@ -26,6 +26,7 @@ from scm_train.search.pool import PoolSearch
 from scm_train.search.search import Configuration, Search
 from scm_train.solve.further_rows import RestOfRows, stacked
 from scm_train.solve.linear import LinearPart, fit_linear
+from scm_train.solve.logistic import fit_log_odds
 from scm_train.solve.readout import ridge_path, ridge_solution
 from scm_train.solve.removal import without_least_useful
 
@@ -88,6 +89,8 @@ def fit(
     for number in range(len(settings.activations)):
         if growth.finished or not growth.add_layer(number):
             break
+    if settings.log_odds:
+        return growth.with_log_odds(linear)
     with history.phase("readout_update"):
         readout = growth.solve(linear)
     train_rmse, validation_rmse = growth.errors(readout)
@@ -235,6 +238,22 @@ class _Growth:
         ridge = self.settings.ridge
         self.history.ridge = per_row * rows if ridge == "auto" else float(ridge)
         return ridge_solution(*system, self.history.ridge)
+
+    def with_log_odds(self, linear: LinearPart) -> Fitted:
+        """The machine with a sparse readout of log-odds; validation rows choose how sparse."""
+        with self.history.phase("readout_update"):
+            sides = [self.rows.outputs_and_targets(side) for side in (TRAINING, VALIDATION)]
+            # The linear part, which is a constant, was taken off the indicators.
+            own, held = ((h, (left + linear.intercept).argmax(axis=1)) for h, left in sides)
+            off = [-1.0 if layer.activation == "sign" else 0.0 for layer in self.layers()]
+            resting = np.repeat(off, [layer.nodes for layer in self.layers()])
+            found = fit_log_odds(*own, self.rows.outputs, held, resting)
+        errors = [
+            float(np.sqrt(found.square_error(*side))) if len(side[1]) else float("nan")
+            for side in (own, held)
+        ]
+        constant = LinearPart(linear.weights, found.intercept)
+        return Fitted(self.layers(), found.readout, constant, errors[0], errors[1])
 
     def _best_ridge(self, factor: Floats, moments: Floats, rows: int) -> float:
         """The ridge per row with the least validation error; a token one without validation."""

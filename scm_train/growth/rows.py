@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model import Layer
-from scm_train.chunks import ChunkMap
+from scm_train.chunks import ChunkMap, row_chunks
 from scm_train.encode.rows import Rows
 from scm_train.growth.further_bits import bit_system
 from scm_train.growth.margin import Gap, node_gap
@@ -38,6 +38,8 @@ Floats = NDArray[np.float64]
 TRAINING, VALIDATION = 0, 1
 #: Rows per chunk where the final readout looks at all nodes.
 CHUNK_ROWS = 1 << 15
+#: Outputs of nodes that are written down at once; of more rows some, evenly spread.
+MOST_NUMBERS = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,9 @@ class RowSource(Protocol):
         self, layers: tuple[Layer, ...], linear: LinearPart
     ) -> tuple[Floats, Floats]:
         """Likewise of the rows that only linear part and readout see."""
+
+    def outputs_and_targets(self, side: int) -> tuple[Floats, Floats]:
+        """Outputs of all nodes and what the linear part leaves of the targets, on some rows."""
 
     def square_errors(self, side: int, readouts: Floats) -> Floats:
         """The sum of squares that each readout (number, nodes, outputs) leaves on one side."""
@@ -214,6 +219,17 @@ class LocalRows:
         if all(layer.hard and layer.binary for layer in layers):
             return bit_system(self._rest, layers, linear, self.map)
         return self._rest.system(layers, linear, self.map)
+
+    def outputs_and_targets(self, side: int) -> tuple[Floats, Floats]:
+        if side >= len(self._sides):
+            return np.empty((0, 0)), np.empty((0, self.outputs))
+        own = self._sides[side]
+        nodes = max(1, sum(len(store) for store in own.stores))
+        stride = max(1, -(-own.count * nodes // MOST_NUMBERS))
+        chunks = row_chunks(own.count, CHUNK_ROWS)
+        some = [own.hidden(chunk)[::stride] for chunk in chunks]
+        left = [own.targets[chunk][::stride] for chunk in chunks]
+        return np.concatenate(some), np.concatenate(left)
 
     def square_errors(self, side: int, readouts: Floats) -> Floats:
         own = self._sides[side]

@@ -17,7 +17,8 @@ class Settings:
     of ``"auto"``. With ``refit`` the final readout is solved on training and validation rows
     together. A layer grows to ``1 + removal`` times its nodes, and loses those that pay least.
     ``removal_tolerance`` is ``stop_tolerance`` where it is None. ``centred`` thresholds of sign and
-    step nodes are halfway between the rows' sums next to them.
+    step nodes are halfway between the rows' sums next to them. With ``log_odds`` the final readout
+    is that of :mod:`scm_train.solve.logistic`, and inputs have no linear part.
     """
 
     max_nodes: tuple[int | None, ...]
@@ -35,6 +36,7 @@ class Settings:
     refit: bool = False
     removal: float = 0.0
     centred: bool = False
+    log_odds: bool = False
 
     @property
     def least_gain(self) -> float:

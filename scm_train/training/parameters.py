@@ -24,6 +24,7 @@ __all__ = [
     "R_VALUES",
     "asked_layers",
     "check_draws",
+    "check_readout",
     "draw_of",
     "growth_of",
     "input_bits_of",
@@ -73,6 +74,9 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
     if is_per_layer(p["inputs_per_node"]):
         _per_layer("inputs_per_node", p["inputs_per_node"], layers)
     bias_range = _bias_range_of(p)
+    if p["readout"] not in ("squares", "logistic"):
+        raise ParameterError(f"readout must be 'squares' or 'logistic', not {p['readout']!r}")
+    log_odds = p["readout"] == "logistic"
     return Settings(
         max_nodes=tuple(
             None if n is None else _whole("max_nodes", n)
@@ -89,11 +93,12 @@ def settings_of(algorithm: Algorithm, parameters: dict[str, Any], refit: bool) -
         stop_tolerance=float(p["stop_tolerance"]),
         removal_tolerance=None if least_gain is None else float(least_gain),
         linear=algorithm.linear,
-        alpha=float(p["alpha"]),
+        alpha=NO_INPUTS if log_odds else float(p["alpha"]),
         ridge=ridge if ridge == "auto" else float(ridge),
         refit=refit,
         removal=float(p["removal"]),
         centred=isinstance(bias_range, str) and bias_range == "middle",
+        log_odds=log_odds,
     )
 
 
@@ -111,6 +116,21 @@ def check_draws(settings: Settings, inputs: int) -> None:
         # The next layer has as many inputs as this one has nodes, of which there may be fewer than
         # its limit.
         inputs = min(settings.grown(number) or MOST_NODES, MOST_NODES)
+
+
+#: A LASSO factor that keeps no input.
+NO_INPUTS = 1e9
+
+
+def check_readout(parameters: dict[str, Any], classifier: bool, distributed: bool = False) -> None:
+    """Refuse log-odds where there are none to fit."""
+    if parameters["readout"] != "logistic":
+        return
+    reason = "rows on a cluster" if distributed else "" if classifier else "targets"
+    if not reason and parameters["mechanism"] is not None:
+        reason = "a mechanism"
+    if reason:
+        raise ParameterError(f"readout must be 'squares' for {reason}, not 'logistic'")
 
 
 #: What concerns machines that grow by single nodes alone.
@@ -134,6 +154,7 @@ NODE_PARAMETERS = (
     "removal_tolerance",
     "alpha",
     "ridge",
+    "readout",
     "removal",
     "search_rows",
 )

@@ -30,6 +30,7 @@ from scm_train.solve.further_rows import RestOfRows
 from scm_train.training.parameters import (
     DEFAULT_LUTS,
     check_draws,
+    check_readout,
     draw_of,
     input_bits_of,
     settings_of,
@@ -99,6 +100,7 @@ def train_machine(
     own rows do where early stopping or ridge needs them, and the final readout sees them again.
     """
     seed = int(random.randint(np.iinfo(np.int32).max))
+    check_readout(parameters, task.classes is not None)
     settings = settings_of(algorithm, parameters, refit=eval_set is None)
     draw = draw_of(algorithm, parameters)
     rng = np.random.default_rng(seed)
@@ -108,7 +110,8 @@ def train_machine(
     mechanism = as_mechanism(parameters["mechanism"]).bind(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
     )
-    needed = eval_set is None and (settings.early_stopping or settings.ridge == "auto")
+    chosen = settings.early_stopping or settings.ridge == "auto" or settings.log_odds
+    needed = eval_set is None and chosen
     kept, held, others = split_rows(
         len(task.x),
         parameters["validation_fraction"] if needed else 0,
