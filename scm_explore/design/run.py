@@ -29,6 +29,7 @@ from scm_hw.errors import OptionError
 from scm_hw.verify.check import choose_tools, parse_simulators
 from scm_train import model_file
 from scm_train.cli import training_data
+from scm_train.cli.fit import tell_notes
 from scm_train.errors import ScmTrainError
 from scm_train.output_files import FileKind, write_output
 from scm_train.output_files import check_output as check_model
@@ -81,6 +82,8 @@ def _designed(
     )
     outputs = _outputs(args, data)
     train, held_out, test = three_parts(data, args)
+    if not args.quiet:
+        tell_notes(data, len(test))
     job = Job(
         data,
         board,

@@ -27,7 +27,7 @@ from scm_train.evaluation.trials import best_trial, summary
 from scm_train.history import History
 from scm_train.output_files import MODEL, check_output
 
-__all__ = ["finished", "fit"]
+__all__ = ["finished", "fit", "tell_notes"]
 
 
 def fit(args: argparse.Namespace) -> None:
@@ -40,7 +40,7 @@ def fit(args: argparse.Namespace) -> None:
         _warn_of_constant(data.rows.constant_features)
     train, test = split(data, args.test_fraction, args.seed)
     if not args.quiet:
-        _tell_notes(data, len(test))
+        tell_notes(data, len(test))
     y = data.rows.y[train]
     if (y == y[0]).all(axis=0).any():
         raise DataError(
@@ -122,7 +122,7 @@ def _numbered(machine: Model, trial: int, trials: int) -> Model:
     return replace(machine, info=machine.info | {"settings": settings})
 
 
-def _tell_notes(data: Data, tested: int) -> None:
+def tell_notes(data: Data, tested: int) -> None:
     """What was guessed of the table, and what is to be known of its split."""
     for note in data.rows.notes:
         say(f"note: {note}", sys.stderr)

@@ -218,7 +218,7 @@ def _read_dataset(args: argparse.Namespace) -> Data:
         about,
         source.train_rows,
         source.mechanism,
-        source.files,
+        files=source.files,
     )
 
 

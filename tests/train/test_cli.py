@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scm_explore.evaluate import Task, _trained, named
 from scm_explore.space import Space
 from scm_hw.load import evaluate, read_model
-from scm_train import estimators, model_file
+from scm_train import datasets, estimators, model_file
 from scm_train.__main__ import main
 from scm_train.cli.parser import build_parser, shown
 from scm_train.cli.training_data import Data, split
@@ -425,6 +425,15 @@ def test_a_named_data_set_keeps_its_own_split(capsys):
     assert report["hardware"] == {"ready": True, "reasons": []}
     assert set(report["timing"]) >= {"candidate_search"}
     assert main(["evaluate", "m.npz"]) == 0
+
+
+def test_the_files_of_a_data_set_are_inputs(monkeypatch, capsys):
+    source = replace(datasets.load("tyukin"), files=(Path("m.npz"),))
+    monkeypatch.setattr(datasets, "load", lambda name: source)
+    Path("m.npz").write_text("rows")
+    assert main(["fit", "--dataset", "tyukin", "--out", "m.npz", *FAST]) == 2
+    assert "m.npz" in capsys.readouterr().err and Path("m.npz").read_text() == "rows"
+    assert main(["fit", "--dataset", "tyukin", "--out", "n.npz", *FAST, "-q"]) == 0
 
 
 def test_a_data_sets_own_mechanism():
