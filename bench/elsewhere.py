@@ -47,7 +47,13 @@ def through_da4ml(design: Design, rows: int = 2000, seed: int = 0) -> dict[str, 
     texts.pop("lookup_table.v", None)
     found = synthesise(texts, TOP)
     stages = sum("stage" in name for name in texts)
-    return {"lut": found.lut, "ff": found.ff, "stages": stages, "vectors": rows}
+    return {
+        "lut": found.lut,
+        "lut_sites": found.lut_sites,
+        "ff": found.ff,
+        "stages": stages,
+        "vectors": rows,
+    }
 
 
 def _nodes(program: Program) -> list[tuple[Ref, AtLeast, Sum]]:

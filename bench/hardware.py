@@ -1,11 +1,13 @@
 """What the compiler makes of models of the paper's shape, in LUTs, cycles and seconds.
 
-    python -m bench.hardware [--quick] [--json FILE]
+    python -m bench.hardware [--quick] [--json FILE] [--before FILE]
 
 Everything is trained on the simulated servo (11 inputs, 12-bit codes) and synthesised by Yosys for
-xc7 (`synth_xilinx -flatten -abc9`; LUT cells summed), the whole core with encoders and handshake.
-`--quick` leaves out the large models. Figures of da4ml and alkaid published for this shape stand
-beside; with the extra `bench`, da4ml also compiles the very nodes of the first line.
+xc7 (`synth_xilinx -flatten -abc9`), the whole core with encoders and handshake. LUTs are cells with
+inverters, sites what a packer makes of them. Fraction bits are the compiler's choice, within 1.0001
+of the error on the test rows. `--quick` leaves out the large models. `--before` names results of an
+earlier version, to stand beside. So do figures of da4ml and alkaid published for this shape; with
+the extra `bench`, da4ml also compiles the very nodes of the first line.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from scm_hw.ir.interp import interpret
 from scm_hw.load import read_model
 from scm_hw.tools.synthesis import synthesise
 from scm_train import SCMRegressor, SCNRegressor, datasets
+from scm_train.__main__ import main as train
 
 BOARD = "nexys-a7"
 SEED = 0
@@ -63,11 +66,24 @@ def design_of(
         stop_step=nodes,
         candidates=20,
         random_state=SEED,
-    ).fit(data.X[: data.train_rows], data.y[: data.train_rows])
+    ).fit(
+        data.X[: data.train_rows],
+        data.y[: data.train_rows],
+        eval_set=(data.X[data.train_rows :], data.y[data.train_rows :]),
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model.save(path)
-        return compile_model(read_model(path), get(BOARD), Options(frac_bits=16, **options))
+        return compile_model(read_model(path), get(BOARD), Options(**options))
+
+
+def demonstration(**options: Any) -> Design:
+    """The model of `scm-hw demo`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        words = ["fit", "--dataset", "servo_sim", "--max-nodes", "60", "--quiet", "--out"]
+        train([*words, str(path)])
+        return compile_model(read_model(path), get(BOARD), Options(**options))
 
 
 def measure(design: Design, synthesis: bool = True) -> dict[str, Any]:
@@ -77,6 +93,7 @@ def measure(design: Design, synthesis: bool = True) -> dict[str, Any]:
         "nodes": sum(layer.nodes for layer in design.model.layers),
         "lut_estimate": design.estimate.lut,
         "lut": None if found is None else found.lut,
+        "lut_sites": None if found is None else found.lut_sites,
         "ff": None if found is None else found.ff,
         "carry4": None if found is None else found.carry4,
         "dsp": None if found is None else found.dsp,
@@ -102,9 +119,14 @@ def paper_shape() -> dict[str, dict[str, Any]]:
         "60 nodes of two features": selective,
         "two features, with the linear part, LUTs": {**selective, **in_luts},
         "two features, with the linear part, DSPs": {**selective, "linear": True},
+        "two features, min-latency": {**selective, "pipeline": "min-latency"},
         "200 nodes of two features": {**selective, "nodes": 200},
     }
-    return {name: measure(design_of(**case)) for name, case in cases.items()}
+    found = {
+        "demonstration": measure(demonstration()),
+        "demonstration, min-latency": measure(demonstration(pipeline="min-latency")),
+    }
+    return found | {name: measure(design_of(**case)) for name, case in cases.items()}
 
 
 def growth(sizes: Sequence[int]) -> list[dict[str, Any]]:
@@ -148,15 +170,20 @@ def interpreter_speed(design: Design, rows: int = 200_000) -> float:
     return 60 * rows / (perf_counter() - start)
 
 
-def show(results: dict[str, Any]) -> None:
-    console = Console(width=110)
+def show(results: dict[str, Any], before: dict[str, Any]) -> None:
+    console = Console(width=130)
     table = Table(title="the paper's shape on xc7a100t-1, 100 MHz")
-    for column in ("design", "LUT", "estimate", "FF", "DSP", "BRAM", "cycles", "longest stage"):
+    columns = ("LUT before", "cycles before", "LUT", "sites", "estimate", "FF", "DSP", "BRAM")
+    for column in ("design", *columns, "cycles", "longest stage"):
         table.add_column(column, justify="left" if column == "design" else "right")
     for name, row in results["paper_shape"].items():
+        old = before.get("paper_shape", {}).get(name, {})
         table.add_row(
             name,
+            f"{old['lut']:,}" if old else "",
+            str(old.get("cycles", "")),
             f"{row['lut']:,}",
+            f"{row['lut_sites']:,}",
             f"{row['lut_estimate']:,}",
             f"{row['ff']:,}",
             str(row["dsp"]),
@@ -165,9 +192,11 @@ def show(results: dict[str, Any]) -> None:
             f"{row['longest_stage_ns']} ns",
         )
     for name, (luts, stages) in ELSEWHERE.items():
-        table.add_row(f"{name}, as published", f"{luts:,}", "", "", "", "", str(stages), "")
+        published = ["", "", f"{luts:,}", *[""] * 5, str(stages), ""]
+        table.add_row(f"{name}, as published", *published)
     if (same := results["da4ml"]) is not None:
-        row = [f"{same['lut']:,}", "", f"{same['ff']:,}", "", "", str(same["stages"]), ""]
+        counts = [f"{same[kind]:,}" for kind in ("lut", "lut_sites")]
+        row = ["", "", *counts, "", f"{same['ff']:,}", "", "", str(same["stages"]), ""]
         table.add_row("da4ml, these 60 nodes", *row)
     console.print(table)
     table = Table(title="growth, dense nodes, estimated")
@@ -191,7 +220,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="leave out the large models")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--before", type=Path, help="figures of an earlier version")
     args = parser.parse_args(argv)
+    before = {} if args.before is None else json.loads(args.before.read_text())
     results = {
         "paper_shape": paper_shape(),
         "growth": growth(GROWTH[:2] if args.quick else GROWTH),
@@ -199,9 +230,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         "sharing": [sharing.row_of(n) for n in sharing.SIZES[: 1 if args.quick else None]],
         "folding": folding.folding(args.quick),
         "interp_rows_per_minute": interpreter_speed(design_of(60)),
+        "before": {"paper_shape": before.get("paper_shape", {})},
         "elsewhere": {name: {"lut": lut, "stages": n} for name, (lut, n) in ELSEWHERE.items()},
     }
-    show(results)
+    show(results, before)
     sharing.show(results["sharing"])
     folding.show(results["folding"])
     if args.json is not None:

@@ -21,6 +21,7 @@ from scm_hw.ir import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -194,11 +195,15 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
         case AtLeast():
             return (values[op.value] >= op.bound).astype(np.int64)
         case Field():
-            return (values[op.value] >> op.offset) & ((1 << op.width) - 1)
+            bits = (values[op.value] >> op.offset) & ((1 << op.width) - 1)
+            return bits - ((bits >> (op.width - 1)) << op.width) if op.signed else bits
         case Shift():
             return values[op.value] >> op.bits
         case Xor():
             return np.bitwise_xor.reduce([values[r] for r in op.operands])
+        case Majority():
+            a, b, c = (values[r] for r in op.operands)
+            return (a & b) | (c & (a | b))
         case Sum():
             return _weighted_sum(op, values, rows)
         case Product():

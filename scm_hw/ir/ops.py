@@ -48,11 +48,15 @@ class AtLeast(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Field(_Named):
-    """`width` bits of a non-negative value, from bit `offset` up."""
+    """`width` bits of a non-negative value, from bit `offset` up.
+
+    With `signed` they are read as two's complement, so that sums may go round modulo `2**width`.
+    """
 
     value: Ref
     offset: int
     width: int
+    signed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,13 @@ class Xor(_Named):
     """Bitwise exclusive or of non-negative values."""
 
     operands: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Majority(_Named):
+    """Bitwise, of three non-negative values: set where two of them are, or all."""
+
+    operands: tuple[Ref, Ref, Ref]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +149,7 @@ Op = (
     | Field
     | Shift
     | Xor
+    | Majority
     | Sum
     | Product
     | Concat
@@ -164,7 +176,7 @@ def operands(op: Op) -> tuple[Ref, ...]:
             return (op.condition, op.chosen, op.other)
         case Input() | Constant():
             return ()
-        case Xor() | Argmax():
+        case Xor() | Majority() | Argmax():
             return op.operands
 
 
@@ -181,5 +193,7 @@ def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
             return replace(op, left=refs[0], right=refs[1])
         case Select():
             return replace(op, condition=refs[0], chosen=refs[1], other=refs[2])
+        case Majority():
+            return replace(op, operands=(refs[0], refs[1], refs[2]))
         case Xor() | Sum() | Concat() | Argmax():
             return replace(op, operands=refs)

@@ -14,6 +14,7 @@ from scm_hw.ir.ops import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Ref,
@@ -134,6 +135,8 @@ def _describe(op: Op) -> str:
             return "xor " + ", ".join(f"%{r}" for r in op.operands)
         case Sum():
             return "sum " + _terms(op)
+        case Majority():
+            return "majority " + ", ".join(f"%{r}" for r in op.operands)
         case Shift():
             return f"%{op.value} >> {op.bits}"
         case Product():

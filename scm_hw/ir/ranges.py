@@ -16,6 +16,7 @@ from scm_hw.ir.ops import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Ref,
@@ -80,6 +81,10 @@ def range_of(op: Op, known: list[Range]) -> Range:
         case Xor():
             bits = max(known[r].high.bit_length() for r in op.operands)
             return Range(0, (1 << bits) - 1)
+        case Majority():
+            # A place where one value alone has a bit stays clear.
+            bits = sorted(known[r].high.bit_length() for r in op.operands)[1]
+            return Range(0, (1 << bits) - 1)
         case Product():
             return _product_range(known[op.left], known[op.right])
         case Less():
@@ -97,6 +102,8 @@ def _bit_range(value: Range, bound: int) -> Range:
 
 def _field_range(value: Range, op: Field) -> Range:
     low, high = value.low >> op.offset, value.high >> op.offset
+    if op.signed:
+        return Range(-1 << (op.width - 1), (1 << (op.width - 1)) - 1)
     if low >> op.width != high >> op.width:
         return Range(0, (1 << op.width) - 1)
     mask = (1 << op.width) - 1

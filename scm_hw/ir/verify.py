@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from scm_hw.ir.ops import Argmax, Concat, Field, Input, Op, Select, Shift, Sum, Table, Xor, operands
+from scm_hw.ir.ops import (
+    Argmax,
+    Concat,
+    Field,
+    Input,
+    Majority,
+    Op,
+    Select,
+    Shift,
+    Sum,
+    Table,
+    Xor,
+    operands,
+)
 from scm_hw.ir.program import Program
 from scm_hw.ir.ranges import Range, range_of
 
@@ -46,7 +59,7 @@ def _verify_shape(ref: int, op: Op) -> None:
 
 def _verify_operands(ref: int, op: Op, known: list[Range]) -> None:
     match op:
-        case Field() | Xor():
+        case Field() | Xor() | Majority():
             if any(known[r].signed for r in operands(op)):
                 raise BrokenProgram(f"%{ref} must read non-negative values: {op}")
         case Select():

@@ -13,15 +13,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
+from scm_hw.passes.carry_save import add_up, complemented
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.passes.sum_chains import Chains, deal, spread
-from scm_hw.passes.sum_terms import PlainTerm, Term, Terms, is_product
+from scm_hw.passes.sum_terms import PlainTerm, TableTerm, Term, Terms, is_product
 from scm_hw.target import Technology
 
 # Of a sum, how many LUTs a nanosecond is worth.
 LUTS_PER_NS = 1.0
 # Products that DSP blocks add up one after the other; as many as are cut together.
 CASCADED = 2
+# Fewer words than these are added as soon one after the other.
+MIN_SAVED = 4
 
 
 def lower_sums(
@@ -30,19 +33,23 @@ def lower_sums(
     *,
     totals_per_ns: float | None = None,
     multipliers: bool = False,
+    carry_save: bool = False,
     tech: Technology,
 ) -> Program:
     """Only sums of one or two operands remain, with weights that are powers of two.
 
     A sum that is only compared with a bound may be offset so that one of its bits is the answer.
     The other sums, such as those of the outputs, may have a rate of their own, `totals_per_ns`.
+    With `carry_save` they are not added one after the other (`scm_hw.passes.carry_save`).
     With `multipliers`, inputs are multiplied by their constants in DSP blocks where that pays; how
     many bits share a table, and what a DSP block can do, is the technology's.
     """
     compared = _compared_sums(program)
 
-    def lowering(build: Rewriter, op: Sum, refs: tuple[Ref, ...], rate: float) -> _SumLowering:
-        terms = Terms(build, op.name, op.constant, multipliers, tech)
+    def lowering(
+        build: Rewriter, op: Sum, refs: tuple[Ref, ...], rate: float, early: bool = False
+    ) -> _SumLowering:
+        terms = Terms(build, op.name, op.constant, multipliers, tech, early=early)
         for ref, weight in zip(refs, op.weights, strict=True):
             terms.add(ref, weight)
         return _SumLowering(build, op.name, terms, rate)
@@ -51,7 +58,9 @@ def lower_sums(
         match op:
             case Sum() if build.old not in compared:
                 rate = luts_per_ns if totals_per_ns is None else totals_per_ns
-                return lowering(build, op, refs, rate).total()
+                found = lowering(build, op, refs, rate, early=carry_save)
+                total = found.saved(op.name) if carry_save else None
+                return found.total() if total is None else total
             case AtLeast() if op.value in compared:
                 source = program.ops[op.value]
                 assert isinstance(source, Sum)
@@ -77,7 +86,7 @@ class _SumLowering:
         # Bits that additions carry in, the first to be there last.
         self.carried: list[PlainTerm] = []
         self.additions = 0
-        collected = self._cascaded(terms.collected())
+        self.collected = collected = self._cascaded(terms.collected())
         self.chains = deal(collected, luts_per_ns, terms.tech)
         self.constant = terms.constant
         self.carried = sorted(terms.carried, key=lambda term: (-term.arrival, term.ref))
@@ -98,6 +107,26 @@ class _SumLowering:
     def total(self) -> Ref:
         chains, growth = spread(self.chains, self.constant)
         return self._add_up(chains, self.constant if growth < 0 else 0)
+
+    def saved(self, name: str) -> Ref | None:
+        """The total by full adders, two tables to a carry chain; None where that is no gain."""
+        if len(self.collected) < MIN_SAVED or self.carried:
+            return None
+        tables: list[Term] = [term for term in self.collected if isinstance(term, TableTerm)]
+        plain = [term for term in self.collected if isinstance(term, PlainTerm)]
+        if not tables or any(self.build.ranges[term.ref].signed for term in plain):
+            return None
+        low = self.constant + sum(term.range.low for term in self.collected)
+        high = self.constant + sum(term.range.high for term in self.collected)
+        result, constant, rows = Range(low, high), self.constant, []
+        for term in plain:
+            row, more = complemented(self.build, term, name)
+            rows.append(row)
+            constant += more
+        (held,), _ = spread([tables], constant % (1 << result.width))
+        ordered = sorted(held, key=lambda term: (term.arrival, term.range))
+        pairs = [self._chain(ordered[start : start + 2]) for start in range(0, len(held), 2)]
+        return add_up(self.build, [*rows, *pairs], result, name)
 
     def at_least(self, op: AtLeast) -> Ref:
         """`s >= t` is bit `k` of `s + 2**k - t`, for a `k` that keeps all below `2**(k + 1)`.

@@ -42,6 +42,8 @@ class Choices:
     totals_per_ns: float | None = None
     # Constants are multiplied in DSP blocks: taken where they are fast enough and there are any.
     multipliers: bool = False
+    # Outputs are added up by full adders: tried where cycles count more than LUTs.
+    carry_save: bool = False
 
 
 Options = dict[str, Any]
@@ -88,6 +90,7 @@ BY_CHOICE = (
             "luts_per_ns": c.luts_per_ns,
             "totals_per_ns": c.totals_per_ns,
             "multipliers": c.multipliers,
+            "carry_save": c.carry_save,
             "tech": c.tech,
         },
     ),

@@ -65,12 +65,15 @@ class Terms:
         constant: int,
         multipliers: bool,
         tech: Technology,
+        *,
+        early: bool = False,
     ) -> None:
         self.build = build
         self.name = name
         self.constant = constant
         self.multipliers = multipliers
         self.tech = tech
+        self.early = early
         self.terms: list[Term] = []
         self.carried: list[PlainTerm] = []
         self._bits: list[Weighted] = []
@@ -101,13 +104,17 @@ class Terms:
         if len(self._bits) <= 2:
             groups = [[bit] for bit in self._bits]
         else:
-            # Weights of like size share a table, so that small ones stay narrow.
-            ordered = sorted(self._bits, key=lambda bit: (abs(bit[1]), bit[0]))
+            # Weights of like size share a table, so that small ones stay narrow; where haste is
+            # all that counts, bits that are there together.
+            ordered = sorted(self._bits, key=lambda bit: (self._time(bit), abs(bit[1]), bit[0]))
             size = self.tech.group_inputs
             groups = [ordered[i : i + size] for i in range(0, len(ordered), size)]
         for group in groups:
             self._bit_group(group)
         return self.terms
+
+    def _time(self, bit: Weighted) -> float:
+        return self.build.arrival(bit[0]) if self.early else 0.0
 
     def _carry_in(self) -> None:
         """Set bits aside that additions can carry in, which costs nothing: the last to be there.

@@ -306,7 +306,7 @@ class _Datapath:
 
     def _signal(self, ref: Ref, cycle: int) -> Signal:
         op, attrs = self.program.ops[ref], {}
-        if isinstance(op, Sum) and ref not in self.in_dsp:
+        if isinstance(op, Sum) and len(op.operands) > 1 and ref not in self.in_dsp:
             # Synthesis would otherwise merge chains of additions into wide compressor trees. Those
             # of products are for it to find.
             attrs = {"keep": 1}

@@ -14,6 +14,7 @@ from scm_hw.ir import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -133,7 +134,8 @@ def _expression(op: Op, args: list[Value]) -> Value:
             shape = shape_of(Range(min(op.contents), max(op.contents)))
             return _choose(args[0], _entries(op, len(args[0])), shape)
         case Field():
-            return _resized(args[0], op.offset + op.width)[op.offset :]
+            bits = _resized(args[0], op.offset + op.width)[op.offset :]
+            return bits.as_signed() if op.signed else bits
         case Shift():
             return args[0].shift_right(op.bits)
         case Concat():
@@ -141,6 +143,9 @@ def _expression(op: Op, args: list[Value]) -> Value:
             return Cat(*(_resized(arg, width) for arg, width in fields))
         case Xor():
             return _xor(args)
+        case Majority():
+            a, b, c = args
+            return (a & b) | (c & (a | b))
         case Sum():
             return _sum(op, args)
         case AtLeast():
@@ -171,6 +176,9 @@ def _xor(args: list[Value]) -> Value:
 def _sum(op: Sum, args: list[Value]) -> Value:
     places = [_place(weight) for weight in op.weights]
     if len(args) == 1:
+        unsigned_word = not args[0].shape().signed
+        if op.weights == (-1,) and unsigned_word and op.constant == (1 << len(args[0])) - 1:
+            return ~args[0]
         term = args[0] << places[0]
         total = term if op.weights[0] > 0 else -term
     elif min(op.weights) < 0:

@@ -9,6 +9,7 @@ from scm_hw.ir import (
     AtLeast,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -99,7 +100,7 @@ def _luts(
             return comparison_luts(known[op.value].width, tech)
         case Less():
             return max(known[op.left].width, known[op.right].width)
-        case Select():
+        case Select() | Majority():
             return known[ref].width
         case Product() if not _dsps(op, known, tech):
             bits = known[op.left].width * known[op.right].width

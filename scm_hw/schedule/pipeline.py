@@ -131,8 +131,12 @@ class _Search:
     def _layouts(self, choices: Choices) -> list[Layout]:
         """Layouts from the smallest on, as far as there are LUTs for them, and one at least."""
         found: dict[Program, Layout] = {}
-        for rate, totals in product(LUTS_PER_NS, (None, HASTE)):
-            stages = self.passes.run(replace(choices, luts_per_ns=rate, totals_per_ns=totals))
+        ways: list[tuple[float | None, bool]] = [(None, False), (HASTE, False)]
+        if self.latency is not None or self.mode == "min-latency":
+            ways.append((HASTE, True))
+        for rate, (totals, saved) in product(LUTS_PER_NS, ways):
+            tried = replace(choices, luts_per_ns=rate, totals_per_ns=totals, carry_save=saved)
+            stages = self.passes.run(tried)
             lowered = stages[-1].program
             if lowered in found:
                 continue

@@ -9,6 +9,7 @@ from scm_hw.ir import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -39,12 +40,25 @@ def free_ops(program: Program, tech: Technology) -> set[Ref]:
     return {
         ref
         for ref, op in program
-        if isinstance(op, Field | Shift | Concat | Constant) or ref in absorbed or _is_shift(op)
+        if isinstance(op, Field | Shift | Concat | Constant)
+        or ref in absorbed
+        or _is_shift(op)
+        or is_complement(op, known)
     }
 
 
 def _is_shift(op: Op) -> bool:
     return isinstance(op, Sum) and len(op.operands) == 1 and op.weights[0] > 0 and op.constant == 0
+
+
+def is_complement(op: Op, known: list[Range]) -> bool:
+    """What a value leaves to all ones, in all of its bits: an inverter in what reads it."""
+    return (
+        isinstance(op, Sum)
+        and op.weights == (-1,)
+        and not known[op.operands[0]].signed
+        and op.constant == (1 << known[op.operands[0]].width) - 1
+    )
 
 
 def _absorbed_tables(program: Program, known: list[Range], most: int) -> set[Ref]:
@@ -90,7 +104,7 @@ def delay(op: Op, known: list[Range], result: Range, tech: Technology) -> float:
             return _comparison(known[op.value].width, tech, constant=True)
         case Less():
             return _comparison(max(known[op.left].width, known[op.right].width), tech)
-        case Select():
+        case Select() | Majority():
             return tech.level
         case Product():
             return _product(known[op.left].width, known[op.right].width, tech)

@@ -24,6 +24,7 @@ from scm_hw.ir import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -48,7 +49,12 @@ def op_value(op: Op, values: Sequence[int], row: Sequence[int]) -> int:
         case AtLeast():
             return int(values[op.value] >= op.bound)
         case Field():
-            return values[op.value] // 2**op.offset % 2**op.width
+            bits = values[op.value] // 2**op.offset % 2**op.width
+            return bits - 2**op.width if op.signed and bits >= 2 ** (op.width - 1) else bits
+        case Majority():
+            found = [values[ref] for ref in op.operands]
+            places = range(max(found).bit_length())
+            return sum(2**i * (sum(v >> i & 1 for v in found) > 1) for i in places)
         case Shift():
             return values[op.value] // 2**op.bits
         case Xor():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import (
@@ -20,6 +20,7 @@ from scm_hw.ir import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -134,7 +135,9 @@ class _Writer:
                 wide = _type(_product(self.known[op.left], self.known[op.right]), op)
                 sides = " * ".join(f"({wide}){self._name(r)}" for r in (op.left, op.right))
                 return f"({type_})({sides})"
-            case Field() | Xor() | Concat():
+            case Field() if op.signed:
+                return f"({type_})({self._signed(ref, op)})"
+            case Field() | Xor() | Majority() | Concat():
                 return f"({type_})({self._bits(op)})"
             case Argmax():
                 raise AssertionError("argmax takes several statements")
@@ -154,6 +157,13 @@ class _Writer:
             text = f"{text} {sign} {term}" if text else (term if weight > 0 else f"-{term}")
         return text if wide == type_ else f"({type_})({text})"
 
+    def _signed(self, ref: Ref, op: Field) -> str:
+        """With its sign bit turned over the word is non-negative, and that much too large."""
+        sign, wide = 1 << (op.width - 1), _type(Range(0, 1 << op.width), op)
+        suffix = "U" if op.width <= 32 and self.known[op.value].width <= 32 else "ULL"
+        bits = self._bits(replace(op, signed=False))
+        return f"({wide})(({bits}) ^ {sign:#x}{suffix}) - {_literal(sign)}"
+
     def _shifted(self, op: Shift) -> str:
         """Rounded down: what a right shift of a negative value gives is the compiler's choice."""
         name, low = self._name(op.value), self.known[op.value].low
@@ -164,7 +174,7 @@ class _Writer:
         below = f"-((({wide}){_literal(ones)} - {name}) >> {op.bits})"
         return f"{name} >= 0 ? {name} >> {op.bits} : {below}"
 
-    def _bits(self, op: Field | Xor | Concat) -> str:
+    def _bits(self, op: Field | Xor | Majority | Concat) -> str:
         reads = [self.known[ref] for ref in operands(op)]
         widths = sum(op.widths) if isinstance(op, Concat) else max(r.width for r in reads)
         word = "uint32_t" if max(widths, *(r.width for r in reads)) <= 32 else "uint64_t"
@@ -176,6 +186,9 @@ class _Writer:
         if isinstance(op, Field):
             value = f"({unsigned(op.value)} >> {op.offset}U)" if op.offset else unsigned(op.value)
             return f"{value} & {(1 << op.width) - 1:#x}{suffix}"
+        if isinstance(op, Majority):
+            a, b, c = map(unsigned, op.operands)
+            return f"({a} & {b}) | ({c} & ({a} | {b}))"
         if isinstance(op, Xor):
             return " ^ ".join(map(unsigned, op.operands))
         places, start = [], 0
