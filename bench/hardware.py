@@ -4,10 +4,9 @@
 
 Everything is trained on the simulated servo (11 inputs, 12-bit codes) and synthesised by Yosys for
 xc7 (`synth_xilinx -flatten -abc9`), the whole core with encoders and handshake. LUTs are cells with
-inverters, sites what a packer makes of them. Fraction bits are the compiler's choice, within 1.0001
-of the error on the test rows. `--quick` leaves out the large models. `--before` names results of an
-earlier version, to stand beside. So do figures of da4ml and alkaid published for this shape; with
-the extra `bench`, da4ml also compiles the very nodes of the first line.
+inverters, sites what a packer makes of them. `--quick` leaves out the large models. `--before`
+names results of an earlier version, to stand beside. So do figures of da4ml and alkaid published
+for this shape; with the extra `bench`, da4ml also compiles the very nodes of the first line.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def design_of(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         model.save(path)
-        return compile_model(read_model(path), get(BOARD), Options(**options))
+        return compile_model(read_model(path), get(BOARD), Options(frac_bits=16, **options))
 
 
 def demonstration(**options: Any) -> Design:

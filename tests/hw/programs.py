@@ -18,6 +18,7 @@ from scm_hw.ir import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -190,7 +191,7 @@ def _random_threshold(random: Random, ref: Ref, known: list[Range]) -> Op:
 def _random_unsigned(
     random: Random, whole: list[Ref], bits: list[Ref], short: list[Ref], known: list[Range]
 ) -> Op:
-    kind = random.choice(["field", "xor", "concat", "table", "select", "shift"])
+    kind = random.choice(["field", "xor", "concat", "table", "select", "shift", "majority"])
     if kind == "table" and short:
         index = random.choice(short)
         spare = random.choice([0, 0, 3])
@@ -200,10 +201,14 @@ def _random_unsigned(
         return Select(random.choice(bits), *(random.randrange(len(known)) for _ in range(2)))
     if kind == "xor":
         return Xor(tuple(random.choice(whole) for _ in range(random.randint(1, 4))))
+    if kind == "majority":
+        return Majority((random.choice(whole), random.choice(whole), random.choice(whole)))
     if kind == "concat":
         chosen = tuple(random.choice(whole) for _ in range(random.randint(1, 3)))
         return Concat(chosen, tuple(known[r].width + random.choice([0, 1]) for r in chosen))
     if kind == "shift":
         return Shift(random.randrange(len(known)), random.randint(1, 6))
     value = random.choice(whole)
-    return Field(value, random.randint(0, known[value].width), random.randint(1, 4))
+    return Field(
+        value, random.randint(0, known[value].width), random.randint(1, 4), random.random() < 0.3
+    )

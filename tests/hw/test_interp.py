@@ -29,7 +29,7 @@ def test_every_kind_of_operation_was_drawn() -> None:
     kinds = {type(op).__name__ for seed in range(40) for op in random_program(Random(seed)).ops}
     assert kinds == {
         *("Input", "Constant", "AtLeast", "Field", "Xor", "Sum"),
-        *("Product", "Concat", "Table", "Less", "Select", "Argmax", "Shift"),
+        *("Product", "Concat", "Table", "Less", "Select", "Argmax", "Shift", "Majority"),
     }
 
 

@@ -59,6 +59,8 @@ EXACT: list[Op] = [
     Field(3, 1, 1),
     Field(3, 2, 2),
     Shift(0, 1),
+    Field(0, 0, 2, True),
+    Field(3, 1, 1, True),
     Shift(1, 1),
     Shift(1, 2),
     Shift(3, 9),

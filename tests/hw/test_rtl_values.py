@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -16,6 +17,7 @@ from scm_hw.ir import (
     Field,
     Input,
     Less,
+    Majority,
     Op,
     Product,
     Program,
@@ -106,6 +108,8 @@ def test_fields_concatenations_and_parities() -> None:
     simulate(
         [
             *fields,
+            *(replace(field, signed=True) for field in fields if isinstance(field, Field)),
+            *(Majority((a, b, 2)) for a, b in product((0, 2, 3), repeat=2)),
             *(Shift(ref, bits) for ref in REFS for bits in (1, 2, 7)),
             *(Concat((a, b, 2), (3, 5, 1)) for a, b in product((0, 2, 3), repeat=2)),
             Concat((2,), (1,)),
