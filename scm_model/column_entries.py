@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scm_model.errors import ModelFileError
 from scm_model.raw_columns import (
+    FULL_RANGE,
     INDICATOR_RANGE,
     IS_MISSING,
     MISSING_KINDS,
@@ -142,11 +143,13 @@ def check_column_ranges(columns: Columns, ranges: Mapping[str, Floats]) -> None:
         column = columns.columns[place]
         if what == VALUE and not column.is_category:
             continue
-        wanted = (0.0, 2.0**column.bits) if what == VALUE else INDICATOR_RANGE
+        codes = (0.0, 2.0**column.bits)
+        wanted = [codes] if what == VALUE else [INDICATOR_RANGE, FULL_RANGE]
         found = (float(ranges["input_min"][i]), float(ranges["input_max"][i]))
-        if found != wanted:
+        if found not in wanted:
             raise ModelFileError(
-                f"feature {columns.feature_names[i]!r} must have the range {wanted}, not {found}"
+                f"feature {columns.feature_names[i]!r} must have the range "
+                f"{' or '.join(map(str, wanted))}, not {found}"
             )
 
 

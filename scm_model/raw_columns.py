@@ -23,6 +23,7 @@ from scm_model.errors import DataError
 from scm_model.scaling import Floats
 
 __all__ = [
+    "FULL_RANGE",
     "INDICATOR_RANGE",
     "IS_MISSING",
     "MISSING_KINDS",
@@ -47,6 +48,8 @@ OTHER = "(other)"
 VALUE, IS_MISSING = -1, -2
 #: Of an indicator: set, it is half of the range, which is one bit of its code.
 INDICATOR_RANGE = (0.0, 2.0)
+#: Of an indicator that has all bits of its code set, as one that was a number in training.
+FULL_RANGE = (0.0, 1.0)
 #: Bits that the codes of numbers have where the machine has no quantisation.
 _PLAIN_BITS = 12
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SCNRegressor,
         paper_settings,
     )
+    from scm_train.pipelines import save
 
 __all__ = [
     "ClippedWarning",
@@ -48,6 +49,7 @@ __all__ = [
     "SCNRegressor",
     "ScmTrainError",
     "paper_settings",
+    "save",
 ]
 
 
@@ -55,9 +57,9 @@ def __getattr__(name: str) -> Any:
     # The learners import scikit-learn, and what only reads a model should not wait for it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from scm_train import estimators
+    from scm_train import estimators, pipelines
 
-    return getattr(estimators, name)
+    return getattr(pipelines if name == "save" else estimators, name)
 
 
 def __dir__() -> list[str]:

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_X_y, validate_data
 
-from scm_model import Columns
+from scm_model import Columns, Model
 from scm_model.columns import column_names
 from scm_model.scaling import to_unit
+from scm_train import model_file
 from scm_train.data.fit_columns import ColumnRules, fit_columns, needs_columns
 from scm_train.encode.resolution import LEAST_BITS, SAMPLE_ROWS, sufficient_bits
+from scm_train.errors import DataError, ParameterError
+from scm_train.evaluation.scores import class_indices
 
-__all__ = ["TrainingRows", "further_rows", "training_rows"]
+__all__ = ["TrainingRows", "further_rows", "target_names", "training_rows", "with_test_rows"]
 
 _FLOATS = [np.float64, np.float32]
 
@@ -91,3 +94,36 @@ def _targets_of(y: NDArray[Any], labels: bool) -> NDArray[np.float64]:
     found = np.zeros((len(y), len(classes)))
     found[np.arange(len(y)), indices] = 1.0
     return found
+
+
+def with_test_rows(machine: Model, X_test: ArrayLike | None, y_test: ArrayLike | None) -> Model:
+    """The machine carrying test rows and their scores' origin."""
+    if (X_test is None) != (y_test is None):
+        raise ParameterError("X_test and y_test must be given both, or neither")
+    if X_test is None or y_test is None:
+        return machine
+    y = np.asarray(y_test)
+    if len(y) != len(np.asarray(X_test)):
+        raise DataError(f"y_test must have a target for each row of X_test, not {len(y)}")
+    targets = (
+        class_indices(machine, y) if machine.is_classifier else y.reshape(len(y), -1).astype(float)
+    )
+    if not machine.is_classifier and targets.shape[1] != machine.outputs:
+        raise DataError(f"y_test must have {machine.outputs} targets, not {targets.shape[1]}")
+    some = slice(None, None, max(1, -(-len(y) // model_file.MAX_EVALUATION_ROWS)))
+    rows = X_test.iloc[some] if hasattr(X_test, "iloc") else _rows(X_test, some)
+    return machine.with_evaluation(rows, targets[some])
+
+
+def _rows(X: Any, some: slice) -> Any:
+    return X[some] if hasattr(X, "shape") else np.asarray(X)[some]
+
+
+def target_names(y: Any, count: int) -> tuple[str, ...]:
+    """The names that targets have in a frame or series; y, or y0, y1, ... without."""
+    named = column_names(y)
+    if named is None and isinstance(getattr(y, "name", None), str):
+        named = (y.name,)
+    if named is not None and len(named) == count and all(named) and len(set(named)) == count:
+        return named
+    return ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))

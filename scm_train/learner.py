@@ -30,7 +30,13 @@ from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.data.eval_set import check_pair
 from scm_train.data.fit_columns import ColumnRules
 from scm_train.errors import ClippedWarning, DataError, ModelFileError, ParameterError
-from scm_train.estimator_rows import TrainingRows, further_rows, training_rows
+from scm_train.estimator_rows import (
+    TrainingRows,
+    further_rows,
+    target_names,
+    training_rows,
+    with_test_rows,
+)
 from scm_train.families.losses import probabilities
 from scm_train.search.candidates import BiasRange, InputsPerNode, SignPattern
 from scm_train.training.parameters import DEFAULT_NODES, LAMBDAS, R_VALUES, growth_of, input_bits_of
@@ -254,10 +260,19 @@ class Learner(BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    def save(self, path: str | Path) -> None:
-        """Write the trained machine to a model file."""
+    def save(
+        self,
+        path: str | Path,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+    ) -> None:
+        """Write the trained machine to a model file.
+
+        ``X_test`` and ``y_test`` are test rows that travel along, on which a build compares
+        hardware with the model. A pipeline is saved whole by :func:`scm_train.save`.
+        """
         check_is_fitted(self)
-        model_file.save(self.machine_, path)
+        model_file.save(with_test_rows(self.machine_, X_test, y_test), path)
 
     @classmethod
     def load(
@@ -400,7 +415,7 @@ class Regressor(RegressorMixin, Learner):
             return self._fit_distributed(X, y, eval_set)
         if eval_set is not None:
             eval_set = (eval_set[0], in_order(eval_set[1], column_names(y)))
-        rows = self._training_rows(X, y, multi_output=True, y_numeric=True)
+        given, rows = y, self._training_rows(X, y, multi_output=True, y_numeric=True)
         X, y = rows.x, rows.y
         self._single = y.ndim == 1
         targets = y.reshape(len(y), -1)
@@ -412,7 +427,7 @@ class Regressor(RegressorMixin, Learner):
             # A constant target has no range to scale by; any will do.
             target_max=np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low)))),
             feature_names=rows.names or self._feature_names(),
-            target_names=("y",) if self._single else tuple(f"y{i}" for i in range(len(low))),
+            target_names=target_names(given, len(low)),
             weights=_row_weights(X, sample_weight),
             columns=rows.columns,
             input_range=rows.input_range,

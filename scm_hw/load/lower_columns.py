@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scm_hw.ir import AtLeast, Builder, Concat, Constant, Input, Ref, Select, Table
 from scm_model import Column, Columns, Feature, Model, codes
-from scm_model.raw_columns import IS_MISSING
+from scm_model.raw_columns import FULL_RANGE, IS_MISSING
 
 
 def inputs_and_codes(build: Builder, model: Model) -> tuple[list[Ref], list[Ref]]:
@@ -40,10 +40,10 @@ class _FeatureCodes:
         column = self.columns.columns[feature.column]
         source = self.inputs[feature.column]
         if feature.what == IS_MISSING:
-            return self._highest(self._missing(source, name), 1, name)
+            return self._indicator(number, self._missing(source, name), name)
         if feature.what >= 0:
             contents = tuple(int(c == feature.what) for c in range(1 << column.bits))
-            return self._highest(self.build.add(Table(source, contents, name=name)), 1, name)
+            return self._indicator(number, self.build.add(Table(source, contents, name=name)), name)
         if column.is_category:
             return self._highest(source, column.bits, name)
         if column.missing == "median":
@@ -51,6 +51,12 @@ class _FeatureCodes:
             median = self.build.add(Constant(self._median(number, column)))
             return self.build.add(Select(missing, median, source, name=name))
         return source
+
+    def _indicator(self, number: int, bit: Ref, name: str) -> Ref:
+        if self.model.input_max[number] == FULL_RANGE[1]:
+            bits = (bit,) * self.bits
+            return self.build.add(Concat(bits, (1,) * self.bits, name=f"{name}.code"))
+        return self._highest(bit, 1, name)
 
     def _missing(self, source: Ref, name: str) -> Ref:
         """Whether an input is the one code that no value has."""

@@ -53,6 +53,11 @@ def _at_least(build: Rewriter, value: Ref, bound: int, name: str) -> Ref:
     if isinstance(source, Table):
         bits = tuple(int(entry >= bound) for entry in source.contents)
         return build.table(source.index, bits, name=name)
+    # One bit, repeated, is that bit.
+    if isinstance(source, Concat) and set(source.operands) == {source.operands[0]}:
+        repeated = source.operands[0]
+        if set(source.widths) == {1} and 0 < bound < 1 << len(source.widths):
+            return _at_least(build, repeated, 1, name)
     # Constant low bits go into the bound, and the comparison is as narrow as the high part.
     if isinstance(source, Concat) and len(source.operands) == 2:
         low, high = source.operands

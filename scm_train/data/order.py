@@ -122,7 +122,8 @@ def times_of(name: str, values: NDArray[Any]) -> NDArray[Any]:
 def _formats(values: NDArray[Any]) -> list[str]:
     """Those in which some rows are all dates: 01/02 is told from 02/01 by days above 12."""
     some = [value for value in _some(values).tolist() if isinstance(value, str)]
-    return [form for form in FORMATS if all(_moment(text, [form]) is not None for text in some)]
+    good = [form for form in FORMATS if all(_moment(text, [form]) is not None for text in some)]
+    return good or list(FORMATS)
 
 
 def time_order(

@@ -64,6 +64,9 @@ def find_support(rows: SignalRows, search: SupportSearch, bits: int) -> Support:
 
     A bit that gains nothing ends the support: one that splits no cell, or cells of few rows alone.
     """
+    if not len(search.counts):
+        # All inputs are constant.
+        return []
     signals, thresholds = np.empty(bits, np.int64), np.empty(bits, np.int64)
     found = _find_support(
         rows.reached, rows.gradients, rows.weights,

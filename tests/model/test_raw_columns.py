@@ -216,7 +216,10 @@ def test_damaged_entries_are_one_line() -> None:
         ({"feature_sources": sources[:, :1]}, "must have shape"),
         ({"feature_sources": np.where(sources == 0, 9, sources)}, "must be of columns and what"),
         ({"feature_sources": np.concatenate([sources[1:], sources[1:2]])}, "must be distinct"),
-        ({"input_max": np.ones(9)}, r"feature 'sex=F' must have the range \(0.0, 2.0\)"),
+        (
+            {"input_max": np.full(9, 3.0)},
+            r"must have the range \(0.0, 2.0\) or \(0.0, 1.0\)",
+        ),
         ({"eval_inputs": np.where(rows == 1, 1.5, rows)}, "must have a value that column 'sex'"),
         ({"eval_inputs": np.full_like(rows, np.nan)}, "must have a value that column 'sex'"),
     ]

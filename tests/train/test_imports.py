@@ -33,6 +33,7 @@ ROOMS = (
     "estimator_rows",
     "learner",
     "estimators",
+    "pipelines",
     # The names that `import scm_train` offers.
     "scm_train",
     "cli",
