@@ -71,7 +71,8 @@ def checked(name: str, values: NDArray[Any], path: Path) -> NDArray[Any]:
         return values
     kinds = {type(value) for value in values.tolist()} if values.dtype.kind in "USOb" else {dict}
     if all(issubclass(kind, _CELLS) for kind in kinds):
-        return column_of(values.tolist())
+        found = column_of(values.tolist())
+        return found.astype(np.float64) if found.dtype.kind == "i" else found
     raise DataError(
         f"column {name!r} of {path.name} must be numbers or text, not {values.dtype}; "
         "drop the column"

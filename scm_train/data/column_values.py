@@ -75,6 +75,8 @@ def narrowest(values: NDArray[Any]) -> NDArray[Any]:
 def column_of(values: Sequence[Any]) -> NDArray[Any]:
     """A column of a spreadsheet or of arrays: numbers and nothing else, or objects."""
     cells = [None if label_of(value) is None else value for value in values]
+    if cells and all(type(value) is int and abs(value) < _EXACT for value in cells):
+        return np.array(cells, dtype=np.int64)
     if all(value is None or _is_plain(value) for value in cells):
         return np.array([np.nan if value is None else value for value in cells], dtype=np.float64)
     found = np.empty(len(cells), dtype=object)
