@@ -26,6 +26,7 @@ from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.check import simulate
 from scm_hw.verify.rows import check_rows, hardware_inputs, read_csv
 from scm_model import Model, codes, evaluate, input_codes, write_model
+from scm_model.raw_columns import FULL_RANGE, INDICATOR_RANGE
 from tests.column_models import FEATURES, column_model, raw_rows, with_columns
 from tests.hw.test_families import family_model
 from tests.support import optimise
@@ -122,6 +123,21 @@ def test_an_indicator_is_a_table_of_its_column_and_nothing_else() -> None:
     program = optimise(lower(model, quantise(model, 8)))
     compared = {type(program.ops[op.value]) for op in program.ops if isinstance(op, AtLeast)}
     assert not compared & {Table, Concat}
+
+
+@pytest.mark.parametrize("encoder", ["none", "thermometer", "binary"])
+def test_indicators_of_all_bits_are_exact(encoder: str) -> None:
+    """Those of a pipeline's one-hot encoder, which were numbers from 0 to 1 in training."""
+    model = column_model(7, encoder=encoder, inputs_per_node=2)
+    high = np.where(model.input_max == INDICATOR_RANGE[1], FULL_RANGE[1], model.input_max)
+    model = replace(model, input_max=high)
+    rows, fixed = raw_rows(model, 200), quantise(model, 8)
+    program, inputs = lower(model, fixed), input_codes(model, rows)
+    exact = fixed_output(model, fixed, evaluate(model, rows), codes(model, rows))
+    assert_array_equal(interpret(program, inputs), exact)
+    small = optimise(program)
+    assert_array_equal(interpret(small, inputs), exact)
+    assert not {type(small.ops[op.value]) for op in small.ops if isinstance(op, AtLeast)} & {Concat}
 
 
 def test_the_description_reads_rows_as_the_model_does() -> None:
