@@ -26,7 +26,7 @@ from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.check import simulate
 from scm_hw.verify.rows import check_rows, hardware_inputs, read_csv
 from scm_model import Model, codes, evaluate, input_codes, write_model
-from scm_model.raw_columns import FULL_RANGE, INDICATOR_RANGE
+from scm_model.raw_columns import FULL_RANGE, VALUE
 from tests.column_models import FEATURES, column_model, raw_rows, with_columns
 from tests.hw.test_families import family_model
 from tests.support import optimise
@@ -129,7 +129,8 @@ def test_an_indicator_is_a_table_of_its_column_and_nothing_else() -> None:
 def test_indicators_of_all_bits_are_exact(encoder: str) -> None:
     """Those of a pipeline's one-hot encoder, which were numbers from 0 to 1 in training."""
     model = column_model(7, encoder=encoder, inputs_per_node=2)
-    high = np.where(model.input_max == INDICATOR_RANGE[1], FULL_RANGE[1], model.input_max)
+    indicators = [what != VALUE for _, what in model.columns.features]
+    high = np.where(indicators, FULL_RANGE[1], model.input_max)
     model = replace(model, input_max=high)
     rows, fixed = raw_rows(model, 200), quantise(model, 8)
     program, inputs = lower(model, fixed), input_codes(model, rows)
