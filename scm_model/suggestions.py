@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from argparse import ArgumentParser
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,13 +21,36 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f"known are: {', '.join(names)}"
 
 
-def dash_remedy(message: str, help_of: str) -> str:
-    """What to do about argparse's ``message``: names that begin with a dash look like options."""
+def usage_remedy(message: str, help_of: str, parser: ArgumentParser) -> str:
+    """What to do about argparse's ``message``; names that begin with a dash look like options."""
     if message.endswith("?"):
         return ""
     if "expected one argument" in message or "expected at least one argument" in message:
         return f"; give a value that begins with '-' as in --target=-y, or see {help_of}"
+    chosen = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+    if chosen is not None:
+        near = _near(chosen[1], re.findall(r"'([^']*)'", chosen[2]))
+        return f"; did you mean {near!r}?" if near else f"; see {help_of}"
     words = message.removeprefix("unrecognized arguments: ").split()
-    if words and words != message.split() and words[0].startswith("-") and Path(words[0]).exists():
+    if words == message.split() or not words or not words[0].startswith("-"):
+        return f"; see {help_of}"
+    if Path(words[0]).exists():
         return f"; give a file whose name begins with '-' as ./{words[0]}"
-    return f"; see {help_of}"
+    near = _near(words[0].partition("=")[0], _options(parser))
+    return f"; did you mean {near}?" if near else f"; see {help_of}"
+
+
+def _options(parser: ArgumentParser) -> list[str]:
+    """The long options of a parser and of its commands."""
+    parsers, found = [parser], []
+    for one in parsers:
+        for action in one._actions:
+            found += [text for text in action.option_strings if text.startswith("--")]
+            if isinstance(action.choices, dict):
+                parsers += action.choices.values()
+    return list(dict.fromkeys(found))
+
+
+def _near(name: str, known: Iterable[str]) -> str | None:
+    found = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return found[0] if found else None

@@ -98,6 +98,21 @@ def test_files_that_begin_with_a_dash(run, capsys) -> None:
     assert "; see " in said(capsys)
 
 
+@pytest.mark.parametrize(
+    ("run", "words", "message"),
+    [
+        (hw, "biuld m.npz", "did you mean 'build'?"),
+        (hw, "build m.npz --bord arty-a7", "arguments: --bord arty-a7; did you mean --board?"),
+        (hw, "design a.csv --zzzz red", "; see "),
+        (train, "fti a.csv", "did you mean 'fit'?"),
+        (train, "fit a.csv --taget y --out m.npz", "--taget y; did you mean --target?"),
+    ],
+)
+def test_mistyped_commands_and_options(run, words: str, message: str, capsys) -> None:
+    assert run(words.split()) == 2
+    assert message in said(capsys)
+
+
 @pytest.mark.parametrize("version", [0, -1, "2", None])
 def test_a_version_that_there_never_was(version: object) -> None:
     arrays = model_arrays(0)

@@ -38,7 +38,7 @@ from scm_hw.rtl.axi import TDATA_BITS
 from scm_hw.software import TARGETS, build_c
 from scm_hw.verify.check import SIMULATORS, choose_tools, parse_simulators, simulate
 from scm_hw.verify.rows import check_rows, read_csv
-from scm_model.suggestions import dash_remedy
+from scm_model.suggestions import usage_remedy
 
 # Entry points of this group are called with the subparsers, to add a command each.
 COMMANDS = "scm_hw.commands"
@@ -51,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise OptionError(message + dash_remedy(message, f"{self.prog} --help"))
+        raise OptionError(message + usage_remedy(message, f"{self.prog} --help", self))
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -30,7 +30,10 @@ def replacing(
     with contextlib.ExitStack() as stack:
         try:
             check_output(target, kind, inputs=inputs, force=force)
-            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.parent.exists():
+                target.parent.mkdir(parents=True)
+                # Called last, and of no effect on a folder that something is in.
+                stack.callback(_remove_empty, target.parent)
             stack.enter_context(_locked(target))
             _recover(target)
             scratch = Path(
@@ -47,6 +50,11 @@ def replacing(
             _swap(scratch, target)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import version
 from typing import Any, NoReturn
 
-from scm_model.suggestions import dash_remedy
+from scm_model.suggestions import usage_remedy
 from scm_train.cli.learner_flags import add_learner_flags
 from scm_train.cli.values import count, one_of, real, seed, whole
 from scm_train.data.dialect import TableOptions
@@ -21,7 +21,7 @@ class OneLineParser(argparse.ArgumentParser):
     """A parser whose errors are exceptions, for `main` to print as one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise ParameterError(message + dash_remedy(message, f"`{self.prog} --help`"))
+        raise ParameterError(message + usage_remedy(message, f"`{self.prog} --help`", self))
 
 
 class _WithDefaults(argparse.HelpFormatter):

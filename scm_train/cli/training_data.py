@@ -84,8 +84,8 @@ class Data:
 def read(args: argparse.Namespace) -> Data:
     if (args.data is None) == (args.dataset is None):
         raise ParameterError(
-            "fit must be given a data file or --dataset, and not both; "
-            "try `scm_train fit data.csv --target y --out model.npz`"
+            "rows must come from a data file or --dataset, and not both; "
+            "give for example data.csv --target y"
         )
     return _read_file(args) if args.dataset is None else _read_dataset(args)
 

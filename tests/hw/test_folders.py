@@ -58,6 +58,16 @@ def test_a_failure_leaves_the_earlier_build(earlier: Path, error: type[BaseExcep
     assert contents(earlier.parent) == before
 
 
+def test_a_failure_leaves_no_empty_parent_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "rtl_out" / "a", KIND):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "kept" / "a", KIND):
+        raise KeyboardInterrupt
+    assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+
+
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), KeyboardInterrupt()])
 def test_a_failure_in_mid_swap_puts_the_earlier_build_back(
     earlier: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
