@@ -9,7 +9,7 @@ CORES  := $(shell nproc 2>/dev/null || echo 2)
 # One more than cores: some tests wait for processes of their own.
 JOBS   ?= $(shell expr $(CORES) + 1)
 
-.PHONY: setup demo test test-all coverage docs release licences lint bench-quick clean icarus chromium arm
+.PHONY: setup demo test test-all coverage docs release licences lint bench-quick clean icarus chromium arm ghdl
 
 setup: icarus $(READY)
 
@@ -44,6 +44,13 @@ arm:
 	  { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends gcc-arm-none-eabi >/dev/null; } || \
 	  { echo "setup: the compiler could not be installed; install the package 'gcc-arm-none-eabi' by hand"; exit 1; }; }
 
+# Compiles the VHDL components of a build in the tests.
+ghdl:
+	@command -v ghdl >/dev/null || { \
+	  echo "setup: installing GHDL from the system's packages"; \
+	  { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends ghdl-mcode >/dev/null; } || \
+	  { echo "setup: GHDL could not be installed; install the package 'ghdl' by hand"; exit 1; }; }
+
 demo: setup
 	@$(BIN)/python -m scm_hw demo
 
@@ -52,11 +59,11 @@ test test-all coverage: export PYTHONDONTWRITEBYTECODE :=
 # Tests side by side leave threads no core of their own, and OpenMP's spin while they wait.
 test test-all coverage: export OMP_NUM_THREADS := 1
 
-test: setup chromium arm lint
+test: setup chromium arm ghdl lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 # The long proofs and simulations as well.
-test-all: setup chromium arm lint
+test-all: setup chromium arm ghdl lint
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "long or not long"
 
 # Line and branch coverage of scm_hw, subprocesses included; slow.

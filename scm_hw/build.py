@@ -27,6 +27,7 @@ from scm_hw.design import Design, Measure, Options, compile_model, synthesised_c
 from scm_hw.emit import (
     board_files,
     driver_files,
+    flow_files,
     formats_files,
     interface_files,
     out_of_context_files,
@@ -343,6 +344,7 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     files |= interface_files(
         design.options.interface, design.ports, design.digest, design.board, names
     )
+    files |= flow_files(design.options.interface, design.ports, design.digest, design.board, names)
     board, handshake = design.board, design.options.handshake
     if board.platform is None:
         if board.family != "xc7":

@@ -182,7 +182,7 @@ class Design:
             f"{self.names.core}: a stochastic configuration machine",
             self.facts,
             core_ports(
-                self.program.input_ops(),
+                (*self.model.features, *self.model.targets),
                 self.input_ranges,
                 outputs,
                 self.output_ranges,
@@ -193,12 +193,11 @@ class Design:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """Where the design comes from, and its pace, for the headers of its files."""
-        plan = self.schedule
         return [
             ("model", self.model_digest or "not from a file"),
             ("design", self.digest),
             ("target", f"{self.board.part} at {self.clock_mhz:g} MHz"),
-            ("latency", f"{plan.latency} cycles, a sample every {plan.initiation_interval}"),
+            ("latency", f"{self.latency} cycles, a sample every {self.initiation_interval}"),
         ]
 
     @cached_property

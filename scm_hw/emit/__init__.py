@@ -2,6 +2,7 @@
 
 from scm_hw.emit.boards import board_files, uart_files
 from scm_hw.emit.drivers import driver_files
+from scm_hw.emit.flows import flow_files
 from scm_hw.emit.formats import formats_files
 from scm_hw.emit.interface import INTERFACES, interface_files, row_formats
 from scm_hw.emit.registers import register_files
@@ -12,6 +13,7 @@ __all__ = [
     "INTERFACES",
     "board_files",
     "driver_files",
+    "flow_files",
     "formats_files",
     "interface_files",
     "out_of_context_files",

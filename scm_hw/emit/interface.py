@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from amaranth.lib.wiring import Component
+
 from scm_hw.boards import Board
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
@@ -48,6 +50,16 @@ def ip_version(digest: str) -> str:
 
 
 def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str:
+    name = names.wrapper(interface)
+    return headed(
+        to_verilog(wrapped_core(interface, ports, digest, names), name),
+        f"{name}: {names.core} behind {_PROTOCOLS[interface]}",
+        [("design", digest), ("core", f"{names.core}.v has its latency and its fields")],
+    )
+
+
+def wrapped_core(interface: str, ports: CorePorts, digest: str, names: Names) -> Component:
+    """The core as an instance, behind a bus."""
     wrapper: AxiStreamCore | RowStream | AxiLiteCore
     in_width, out_width = sum(ports.in_widths), sum(ports.out_widths)
     if interface == "axis":
@@ -70,12 +82,7 @@ def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str
             out_signed=ports.out_signed,
             digest=digest,
         )
-    name = names.wrapper(interface)
-    return headed(
-        to_verilog(wrapper, name),
-        f"{name}: {names.core} behind {_PROTOCOLS[interface]}",
-        [("design", digest), ("core", f"{names.core}.v has its latency and its fields")],
-    )
+    return wrapper
 
 
 def row_formats(ports: CorePorts, tdata: int) -> tuple[RowFormat, RowFormat]:

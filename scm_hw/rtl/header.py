@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 from scm_hw.common.templates import render
-from scm_hw.ir import Input, Range
+from scm_hw.ir import Range
 
 Port = tuple[str, str, int, str]
 """Name, `in` or `out`, bits, and what it is for."""
@@ -39,20 +39,19 @@ def headed(
 
 
 def core_ports(
-    inputs: Sequence[Input],
+    inputs: Sequence[str],
     input_ranges: Sequence[Range],
     outputs: Sequence[str],
     output_ranges: Sequence[Range],
     *,
     ready: bool = True,
 ) -> list[Port]:
-    """Of a core, with the fields of its words."""
-    names = [op.name for op in inputs]
+    """Of a core, with the fields of its words; there may be more names than inputs."""
     rows = [
         *CLOCKED,
         ("in_valid", "in", 1, "a sample is on in_data"),
         ("in_ready", "out", 1, "the sample is taken at the next edge"),
-        *_word("in_data", "in", names, input_ranges),
+        *_word("in_data", "in", inputs, input_ranges),
         ("out_valid", "out", 1, "a result is on out_data"),
         ("out_ready", "in", 1, "the result is taken at the next edge"),
         *_word("out_data", "out", outputs, output_ranges),

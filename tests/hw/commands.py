@@ -19,6 +19,9 @@ from tests.support import model_arrays, write_model
 COMMON_FILES = {
     "vectors_in.hex",
     "vectors_out.hex",
+    "sim_questa.sh",
+    "sim_riviera.sh",
+    "sim_xsim.sh",
     "build.tcl",
     "project.tcl",
     "report.json",
@@ -29,7 +32,8 @@ COMMON_FILES = {
 
 def own_files(name: str) -> set[str]:
     """The files of every build that carry its name."""
-    return {f"{name}_core.v", f"tb_{name}_core.v", f"{name}_formats.h", f"{name}_formats.py"}
+    suffixes = ("_core.v", "_formats.h", "_formats.py", ".core", ".vhd")
+    return {f"tb_{name}_core.v", *(f"{name}{suffix}" for suffix in suffixes)}
 
 
 SMALL: dict[str, Any] = {"features": 2, "layers": (3,), "bits": 3, "input_bits": 4, "rows": 10}
