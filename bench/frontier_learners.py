@@ -132,7 +132,8 @@ def _ours(job: Job, table: Table, rows: Split, seed: int) -> dict[str, Any]:
     resources = synthesise({f"{CORE}.v": design.verilog}, CORE)
     return found | {
         "test": score(table.task, _predicted(design, table.X[rows.test]), table.y[rows.test]),
-        "lut": resources.lut_sites,
+        "lut": resources.lut,
+        "lut_sites": resources.lut_sites,
         "ff": resources.ff,
         "carry4": resources.carry4,
         "dsp": resources.dsp,

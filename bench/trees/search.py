@@ -239,6 +239,7 @@ class _Builder:
             "validation": candidate.score,
             "test": score(self.task, model.real(outputs), self.test.y),
             "lut": resources.lut,
+            "lut_sites": resources.lut_sites,
             "ff": resources.ff,
             "carry4": resources.carry4,
             "dsp": resources.dsp,

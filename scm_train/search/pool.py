@@ -197,14 +197,15 @@ class _Pool:
             passing = np.flatnonzero((gains > (1 - r) * energy).all(axis=1))
             scores = gains[passing].sum(axis=1)
             for k in passing[np.argsort(-scores, kind="stable")].tolist():
-                h = self._nodes.outputs(k)
-                if self._satisfies(k, h, r):
+                if self._satisfies(k, r):
+                    h = self._nodes.outputs(k)
                     return Configuration(self._candidates.pick(k), lambda_, r, h)
         return None
 
-    def _satisfies(self, k: int, h: Floats, r: float) -> bool:
-        """The supervisory inequality by the residual itself, free of what updates may have lost."""
-        gain = (h @ self._readout.residual) ** 2 / self._outside[k]
+    def _satisfies(self, k: int, r: float) -> bool:
+        """The supervisory inequality by exact products, free of what updates may have lost."""
+        node = self._nodes.subset(slice(k, k + 1))
+        gain = self._readout.correlation(node) ** 2 / self._outside[k]
         return bool((gain > (1 - r) * self._readout.energy).all())
 
 

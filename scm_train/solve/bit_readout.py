@@ -34,6 +34,8 @@ CHUNK = 65536
 ROOM = 64
 #: Columns of a triangular factor that are multiplied at a time.
 BLOCK = 256
+#: Below this share of the targets' square norm what is left is measured on the rows.
+MEASURED = 1e-6
 #: A sum of targets is at most this many of their units, so that it is exact.
 MOST_UNITS = 2.0**62
 
@@ -132,6 +134,8 @@ class Residual:
     def __init__(self, targets: Floats, chunk_map: ChunkMap):
         self._targets = np.ascontiguousarray(targets.T)
         self._left = self._targets.copy()
+        #: What the nodes take, until the rows are renewed by it.
+        self._waiting: tuple[Floats, Floats] | None = None
         self._map = chunk_map
         self._codes = np.zeros((ROOM // 8, len(targets)), dtype=np.uint8)
         self._measure()
@@ -139,7 +143,18 @@ class Residual:
     @property
     def left(self) -> Floats:
         """What is left (rows, outputs)."""
+        self._renew()
         return self._left.T
+
+    @property
+    def energy(self) -> Floats:
+        """Its square norm, of every output."""
+        self._renew()
+        return self._energy
+
+    @property
+    def rmse(self) -> float:
+        return float(np.sqrt(self.energy.mean() / self._left.shape[1]))
 
     def add(self, fires: NDArray[np.bool_], number: int) -> None:
         """Take on the bits of a node."""
@@ -154,8 +169,16 @@ class Residual:
             self._codes[block] &= np.uint8((1 << bit) - 1)
         self._codes[block + 1 :] = 0
 
-    def renew(self, tables: Floats, constant: Floats) -> None:
-        """Leave what the nodes' bits, by :func:`_tables_of_eight`, and ``constant`` leave."""
+    def take(self, coefficients: Floats, constant: Floats) -> None:
+        """Leave what the nodes with coefficients (nodes, outputs), and a constant, leave."""
+        self._waiting = coefficients, constant
+
+    def _renew(self) -> None:
+        if self._waiting is None:
+            return
+        coefficients, constant = self._waiting
+        self._waiting = None
+        tables = _tables_of_eight(coefficients)
         self._left[:] = self._targets - constant[:, None]
         self._map(
             lambda rows: packed.subtract_sums(self._codes, tables, rows, self._left),
@@ -165,8 +188,7 @@ class Residual:
         self._measure()
 
     def _measure(self) -> None:
-        self.energy: Floats = np.einsum("qi,qi->q", self._left, self._left)
-        self.rmse = float(np.sqrt(self.energy.mean() / self._left.shape[1]))
+        self._energy: Floats = np.einsum("qi,qi->q", self._left, self._left)
 
 
 class BitReadout:
@@ -179,6 +201,7 @@ class BitReadout:
         self.targets = targets
         self.shadow = shadow
         self._own = Residual(targets, chunk_map)
+        self._whole_energy = self._own.energy
         self._targets = WholeNumbers.of(targets)
         #: The residual, once it was asked for.
         self._residual: WholeNumbers | None = None
@@ -198,12 +221,17 @@ class BitReadout:
 
     @property
     def energy(self) -> Floats:
-        """The residual's square norm, of every output."""
-        return self._own.energy
+        """The residual's square norm, of every output.
+
+        A node takes the square of its part in ``Q^T T`` off it, so that rows need not be looked at.
+        """
+        taken = self._moments[: self._count]
+        told = self._whole_energy - np.einsum("kq,kq->q", taken, taken)
+        return told if (told > MEASURED * self._whole_energy).all() else self._own.energy
 
     @property
     def rmse(self) -> float:
-        return self._own.rmse
+        return float(np.sqrt(self.energy.mean() / len(self.targets)))
 
     @property
     def validation_rmse(self) -> float:
@@ -220,6 +248,11 @@ class BitReadout:
         if self._residual is None:
             self._residual = WholeNumbers.of(self.residual)
         return self._residual.products(nodes)
+
+    def correlation(self, node: BitNodes) -> Floats:
+        """``<h, E>`` (outputs,) of one node, by counts of pairs with those of the readout."""
+        inside = node.products(self.nodes())[0] @ self._readout[: self._count]
+        return self._targets.products(node)[0] - inside
 
     def projections(self, nodes: BitNodes) -> Floats:
         """``<h, q>`` (nodes, columns of Q) of any nodes."""
@@ -277,9 +310,8 @@ class BitReadout:
         """Renew the residuals by the readout of all nodes."""
         k, readout = self._count, self._readout[: self._count]
         self._residual = None
-        tables = _tables_of_eight(self._gain[:k, None] * readout)
         for rows in self._rows():
-            rows.renew(tables, self._shift[:k] @ readout)
+            rows.take(self._gain[:k, None] * readout, self._shift[:k] @ readout)
 
     def _rows(self) -> list[Residual]:
         return [self._own] if self.shadow is None else [self._own, self.shadow]

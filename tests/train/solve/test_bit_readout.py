@@ -54,8 +54,32 @@ def test_knows_products_with_what_it_never_writes_down() -> None:
     h = 2.0 * bits - 1
     np.testing.assert_allclose(ours.projections(nodes), theirs.projection(h.T).T, atol=1e-9)
     np.testing.assert_allclose(ours.correlations(nodes), h @ theirs.residual, atol=1e-9)
+    for k in range(5):
+        alone = ours.correlation(nodes.subset(slice(k, k + 1)))
+        np.testing.assert_allclose(alone, h[k] @ theirs.residual, atol=1e-9)
     np.testing.assert_array_equal(nodes.square_norms, 1500.0)
     np.testing.assert_array_equal(nodes.outputs(3), h[3])
+
+
+def test_rows_are_looked_at_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Energy and products of single nodes need none; a fit that is exact is measured."""
+    ours, theirs = readouts(70)
+    passes = []
+    right = packed.subtract_sums
+    monkeypatch.setattr(
+        packed, "subtract_sums", lambda *args: passes.append(len(args[0])) or right(*args)
+    )
+    energy = ours.energy
+    ours.correlation(ours.nodes(slice(0, 1)))
+    assert not passes
+    np.testing.assert_allclose(energy, (theirs.residual**2).sum(axis=0), rtol=1e-9)
+    assert ours.residual.shape == theirs.residual.shape
+    assert ours.residual is not None
+    assert len(passes) == 1
+    exact = BitReadout(problem(70)[0][:3].T @ np.ones((3, 1)), SERIAL)
+    for h in problem(70)[0][:3]:
+        exact.add(h)
+    assert exact.rmse < 1e-13
 
 
 def test_rewinding_leaves_no_trace() -> None:
