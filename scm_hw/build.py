@@ -38,7 +38,9 @@ from scm_hw.emit import (
 )
 from scm_hw.emit.identity import describe, identity
 from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
+from scm_hw.ir import Table
 from scm_hw.load import Model, read_model
+from scm_hw.passes.block_tables import MAX_LEVEL_BITS, MIN_READERS
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
 from scm_hw.report.resources import Synthesis, surroundings
@@ -142,6 +144,16 @@ def build_name(path: Path, model: Model, name: str | None) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", chosen).strip("._-") or "model"
 
 
+def without_block_tables(design: Design) -> list[str]:
+    """What to say where `--tables block` was asked for and changes nothing."""
+    if design.options.tables != "block" or design.fold is not None:
+        return []
+    if any(isinstance(op, Table) and op.memory for op in design.program.ops):
+        return []
+    least = f"no {MIN_READERS} sums read tables of the same two levels"
+    return [f"tables in block RAM ({least} of at most {MAX_LEVEL_BITS} bits)"]
+
+
 def build(
     path: str | os.PathLike[str],
     board: Board,
@@ -171,6 +183,9 @@ def build(
         names=Names(identifier(name)),
         measure=_measuring(log) if how.synthesis else None,
     )
+    without = without_block_tables(design)
+    for what in without:
+        log(f"leaving out {what}")
     fits(design.needs, board.room, USABLE_SHARE)
     rows = check_rows(design, own or design.model.evaluation)
     with (
@@ -183,7 +198,7 @@ def build(
         places = _Places(folder, Path(scratch), failure)
         simulations, resources, routed = _checked(design, rows, files, how, tools, places, log)
         report = make_report(name, design, rows, simulations, resources, routed)
-        report["left_out"] = list(tools.left_out)
+        report["left_out"] = [*tools.left_out, *without]
         if routed is not None:
             _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))

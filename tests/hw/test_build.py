@@ -14,11 +14,19 @@ import pytest
 
 from scm_hw import boards
 from scm_hw import build as building
-from scm_hw.build import Build, BuildOptions, build, build_name, choose_board, load_design
+from scm_hw.build import (
+    Build,
+    BuildOptions,
+    build,
+    build_name,
+    choose_board,
+    load_design,
+    without_block_tables,
+)
 from scm_hw.cli.console import summary_lines
 from scm_hw.common.cache import user_cache
 from scm_hw.common.packing import unpack
-from scm_hw.design import Options
+from scm_hw.design import Options, compile_model
 from scm_hw.errors import ModelFileError, OptionError
 from tests.hw import oracle
 from tests.hw.commands import (
@@ -32,6 +40,7 @@ from tests.hw.commands import (
     write_csv,
 )
 from tests.hw.reports import COUNTED, KEYS
+from tests.support import random_model
 
 BOARD_FILES = COMMON_FILES | {"scm_top.v", "scm_top.xdc"}
 PART_FILES = COMMON_FILES | {"m_core.xdc"}
@@ -238,6 +247,22 @@ def test_a_model_that_goes_away_is_one_line(
     monkeypatch.setattr(building, "read_model", lambda path: (read(path), path.unlink())[0])
     with pytest.raises(ModelFileError, match=r"can't be read \(No such file"):
         load_design(model, boards.get("arty-a7"), Options())
+
+
+def test_block_tables_that_change_nothing_are_said_to(tmp_path: Path) -> None:
+    """Few nodes share no row of a block RAM; sixteen nodes of four coded features do."""
+    how = BuildOptions(out=tmp_path / "few", synthesis=False, simulators=())
+    told: list[str] = []
+    options, board = Options(tables="block"), boards.get("arty-a7")
+    done = build(small_model(tmp_path / "m.npz"), board, options, how, told.append)
+    (line,) = done.report["left_out"]
+    assert line.startswith("tables in block RAM (no 6 sums read tables of the same two levels")
+    assert f"leaving out {line}" in told
+    assert f"left out: {line}" in summary_lines(done.report)
+    model = random_model(1, features=4, layers=(16,), bits=31, input_bits=8, rows=4)
+    design = compile_model(model, board, options)
+    assert without_block_tables(design) == []
+    assert without_block_tables(compile_model(model, board, Options())) == []
 
 
 def test_a_build_without_icarus_says_what_it_left_out(
