@@ -34,10 +34,10 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   wire in_ready_t1;
   input in_valid;
   wire in_valid;
-  wire layer1_node0_18_c1;
-  wire layer1_node1_25_c1;
-  wire layer1_node2_33_c1;
-  wire layer1_node3_40_c1;
+  wire layer1_node0_18_c2_q;
+  wire layer1_node1_25_c2_q;
+  wire layer1_node2_33_c2;
+  wire layer1_node3_40_c2_q;
   (* keep = 32'd1 *)
   wire [15:0] linear_y0_44_c1;
   wire [15:0] linear_y0_44_c1_left;
@@ -61,13 +61,13 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   reg out_valid = 1'h0;
   wire parity_bit_6_c0;
   wire parity_bit_7_c0;
-  wire parity_bit_8_c0;
-  wire [2:0] parity_count_bits_9_c0;
+  wire parity_bit_9_c0;
+  wire [2:0] parity_count_bits_10_c0;
   (* scm_table = "parity: parity.count.part, 8 entries" *)
-  wire [2:0] parity_count_part_10_c0;
+  wire [2:0] parity_count_part_11_c0;
   (* scm_table = "parity: parity.count.part, 8 entries" *)
   wire [1:0] parity_count_part_29_c0;
-  wire [1:0] parity_half_11_c0;
+  wire [1:0] parity_half_12_c0;
   wire parity_half_30_c0;
   input rst;
   wire rst;
@@ -86,9 +86,9 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign in_ready_t1 = ~ out_valid;
   assign in_ready = in_ready_t1 | out_ready;
   wire [30:0] table_0_ = 31'h43323221;
-  assign parity_count_part_10_c0 = table_0_[{ parity_count_bits_9_c0, 2'h0 } +: 3];
+  assign parity_count_part_11_c0 = table_0_[{ parity_count_bits_10_c0, 2'h0 } +: 3];
   wire [15:0] table_1_ = 16'he994;
-  assign parity_count_part_29_c0 = table_1_[{ parity_count_bits_9_c0, 1'h0 } +: 2];
+  assign parity_count_part_29_c0 = table_1_[{ parity_count_bits_10_c0, 1'h0 } +: 2];
   wire [508:0] table_2_ = 509'h1740168015c015001440138012c01200114010800fc00f000e400d800cc00c000b400a8009c009000840078006c006000540048003c003000240018000c00000;
   assign linear_y0_multiple_42_c0 = table_2_[{ linear_y0_digit_41_c0, 4'h0 } +: 13];
   wire [127:0] table_3_ = 128'ha8009000780060004800300018000000;
@@ -100,8 +100,8 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   scm_core_layer1_node0 layer1_node0 (
     .advance(in_ready),
     .clk(clk),
-    .layer1_node0_18_c1(layer1_node0_18_c1),
-    .parity_half_11_c0(parity_half_11_c0),
+    .layer1_node0_18_c2_q(layer1_node0_18_c2_q),
+    .parity_half_12_c0(parity_half_12_c0),
     .x0_level_3_c0(x0_level_3_c0),
     .x1_level_4_c0(x1_level_4_c0),
     .x2_level_5_c0(x2_level_5_c0)
@@ -109,8 +109,8 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   scm_core_layer1_node1 layer1_node1 (
     .advance(in_ready),
     .clk(clk),
-    .layer1_node1_25_c1(layer1_node1_25_c1),
-    .parity_half_11_c0(parity_half_11_c0),
+    .layer1_node1_25_c2_q(layer1_node1_25_c2_q),
+    .parity_half_12_c0(parity_half_12_c0),
     .x0_level_3_c0(x0_level_3_c0),
     .x1_level_4_c0(x1_level_4_c0),
     .x2_level_5_c0(x2_level_5_c0)
@@ -118,7 +118,7 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   scm_core_layer1_node2 layer1_node2 (
     .advance(in_ready),
     .clk(clk),
-    .layer1_node2_33_c1(layer1_node2_33_c1),
+    .layer1_node2_33_c2(layer1_node2_33_c2),
     .parity_half_30_c0(parity_half_30_c0),
     .x0_level_3_c0(x0_level_3_c0),
     .x1_level_4_c0(x1_level_4_c0),
@@ -127,8 +127,8 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   scm_core_layer1_node3 layer1_node3 (
     .advance(in_ready),
     .clk(clk),
-    .layer1_node3_40_c1(layer1_node3_40_c1),
-    .parity_half_11_c0(parity_half_11_c0),
+    .layer1_node3_40_c2_q(layer1_node3_40_c2_q),
+    .parity_half_12_c0(parity_half_12_c0),
     .x0_level_3_c0(x0_level_3_c0),
     .x1_level_4_c0(x1_level_4_c0),
     .x2_level_5_c0(x2_level_5_c0)
@@ -143,10 +143,10 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   scm_core_readout readout (
     .advance(in_ready),
     .clk(clk),
-    .layer1_node0_18_c1(layer1_node0_18_c1),
-    .layer1_node1_25_c1(layer1_node1_25_c1),
-    .layer1_node2_33_c1(layer1_node2_33_c1),
-    .layer1_node3_40_c1(layer1_node3_40_c1),
+    .layer1_node0_18_c2_q(layer1_node0_18_c2_q),
+    .layer1_node1_25_c2_q(layer1_node1_25_c2_q),
+    .layer1_node2_33_c2(layer1_node2_33_c2),
+    .layer1_node3_40_c2_q(layer1_node3_40_c2_q),
     .linear_y0_cut_45_c2(linear_y0_cut_45_c2),
     .y0_48_c3_q(out_data)
   );
@@ -165,9 +165,9 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign linear_y0_digit_41_c0 = in_data[12:8];
   assign parity_bit_6_c0 = in_data[5];
   assign parity_bit_7_c0 = in_data[13];
-  assign parity_bit_8_c0 = in_data[21];
-  assign parity_count_bits_9_c0 = { in_data[21], in_data[13], in_data[5] };
-  assign parity_half_11_c0 = parity_count_part_10_c0[2:1];
+  assign parity_bit_9_c0 = in_data[21];
+  assign parity_count_bits_10_c0 = { in_data[21], in_data[13], in_data[5] };
+  assign parity_half_12_c0 = parity_count_part_11_c0[2:1];
   assign parity_half_30_c0 = parity_count_part_29_c0[1];
   assign valid_3 = out_valid;
   assign x0_0 = in_data[7:0];
@@ -180,15 +180,18 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign y0_48_c3_q = out_data;
 endmodule
 
-module scm_core_layer1_node0(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_11_c0, layer1_node0_18_c1, x0_level_3_c0);
+module scm_core_layer1_node0(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_12_c0, layer1_node0_18_c2_q, x0_level_3_c0);
   input advance;
   wire advance;
   input clk;
   wire clk;
-  output layer1_node0_18_c1;
+  wire [5:0] digits_17_c1;
+  (* scm_table = "node 0 of layer 1: layer1.node0, 37 entries" *)
   wire layer1_node0_18_c1;
-  input [1:0] parity_half_11_c0;
-  wire [1:0] parity_half_11_c0;
+  output layer1_node0_18_c2_q;
+  reg layer1_node0_18_c2_q = 1'h0;
+  input [1:0] parity_half_12_c0;
+  wire [1:0] parity_half_12_c0;
   (* keep = 32'd1 *)
   wire [2:0] sum_13_c0;
   wire [2:0] sum_13_c0_left;
@@ -209,8 +212,6 @@ module scm_core_layer1_node0(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_
   wire [1:0] sum_16_c0_xor;
   wire [1:0] sum_16_c0_xor_t1;
   reg [2:0] sum_16_c1_q = 3'h0;
-  (* keep = 32'd1 *)
-  wire [3:0] sum_17_c1;
   (* scm_table = "node 0 of layer 1: layer1.node0.sum.x0, 8 entries" *)
   wire [1:0] sum_x0_14_c0;
   input [2:0] x0_level_3_c0;
@@ -219,51 +220,57 @@ module scm_core_layer1_node0(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_
   wire [2:0] x1_level_4_c0;
   input [2:0] x2_level_5_c0;
   wire [2:0] x2_level_5_c0;
-  wire [15:0] table_0_ = 16'h56bf;
+  wire [15:0] table_0_ = 16'h016a;
   assign sum_13_c0_xor_t1 = table_0_[{ x1_level_4_c0, 1'h0 } +: 2];
-  assign sum_13_c0_xor = parity_half_11_c0 ^ sum_13_c0_xor_t1;
-  assign sum_13_c0_t1 = parity_half_11_c0 ^ sum_13_c0_xor;
+  assign sum_13_c0_xor = parity_half_12_c0 ^ sum_13_c0_xor_t1;
+  assign sum_13_c0_t1 = parity_half_12_c0 ^ sum_13_c0_xor;
   assign sum_13_c0_t2 = ~ { 1'h0, sum_13_c0_t1 };
-  assign sum_13_c0_t3 = { 2'h0, parity_half_11_c0, 1'h0 } - { 1'h0, sum_13_c0_t2, 1'h1 };
-  wire [15:0] table_1_ = 16'h6bba;
+  assign sum_13_c0_t3 = { 2'h0, parity_half_12_c0, 1'h0 } - { 1'h0, sum_13_c0_t2, 1'h1 };
+  wire [15:0] table_1_ = 16'h1665;
   assign sum_x0_14_c0 = table_1_[{ x0_level_3_c0, 1'h0 } +: 2];
-  wire [15:0] table_2_ = 16'h6abb;
+  wire [15:0] table_2_ = 16'h1566;
   assign sum_16_c0_xor_t1 = table_2_[{ x2_level_5_c0, 1'h0 } +: 2];
   assign sum_16_c0_xor = sum_x0_14_c0 ^ sum_16_c0_xor_t1;
   assign sum_16_c0_t1 = sum_x0_14_c0 ^ sum_16_c0_xor;
   assign sum_16_c0_t2 = ~ { 1'h0, sum_16_c0_t1 };
   assign sum_16_c0_t3 = { 2'h0, sum_x0_14_c0, 1'h0 } - { 1'h0, sum_16_c0_t2, 1'h1 };
-  assign sum_17_c1 = { 1'h0, sum_16_c1_q } + { 1'h0, sum_13_c1_q };
+  wire [63:0] table_3_ = 64'hfffffffefcf8f0e0;
+  assign layer1_node0_18_c1 = table_3_[digits_17_c1 +: 1];
+  always @(posedge clk)
+    if (advance) layer1_node0_18_c2_q <= layer1_node0_18_c1;
   always @(posedge clk)
     if (advance) sum_13_c1_q <= sum_13_c0;
   always @(posedge clk)
     if (advance) sum_16_c1_q <= sum_16_c0;
   assign sum_13_c0 = sum_13_c0_t3[3:1];
   assign sum_16_c0 = sum_16_c0_t3[3:1];
-  assign layer1_node0_18_c1 = sum_17_c1[3];
-  assign sum_13_c0_left = { 1'h0, parity_half_11_c0 };
+  assign digits_17_c1 = { sum_16_c1_q, sum_13_c1_q };
+  assign sum_13_c0_left = { 1'h0, parity_half_12_c0 };
   assign sum_16_c0_left = { 1'h0, sum_x0_14_c0 };
 endmodule
 
-module scm_core_layer1_node1(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_11_c0, layer1_node1_25_c1, x0_level_3_c0);
+module scm_core_layer1_node1(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_12_c0, layer1_node1_25_c2_q, x0_level_3_c0);
   input advance;
   wire advance;
   input clk;
   wire clk;
-  output layer1_node1_25_c1;
+  wire [5:0] digits_24_c1;
+  (* scm_table = "node 1 of layer 1: layer1.node1, 37 entries" *)
   wire layer1_node1_25_c1;
-  input [1:0] parity_half_11_c0;
-  wire [1:0] parity_half_11_c0;
+  output layer1_node1_25_c2_q;
+  reg layer1_node1_25_c2_q = 1'h0;
+  input [1:0] parity_half_12_c0;
+  wire [1:0] parity_half_12_c0;
   (* keep = 32'd1 *)
-  wire [2:0] sum_20_c0;
-  wire [2:0] sum_20_c0_left;
-  wire [2:0] sum_20_c0_t1;
-  wire [2:0] sum_20_c0_t2;
-  wire [4:0] sum_20_c0_t3;
+  wire [2:0] sum_21_c0;
+  wire [2:0] sum_21_c0_left;
+  wire [1:0] sum_21_c0_t1;
+  wire [2:0] sum_21_c0_t2;
+  wire [4:0] sum_21_c0_t3;
   (* scm_table = "node 1 of layer 1: layer1.node1.sum.x1, 8 entries" *)
-  wire [2:0] sum_20_c0_xor;
-  wire [2:0] sum_20_c0_xor_t1;
-  reg [2:0] sum_20_c1_q = 3'h0;
+  wire [1:0] sum_21_c0_xor;
+  wire [1:0] sum_21_c0_xor_t1;
+  reg [2:0] sum_21_c1_q = 3'h0;
   (* keep = 32'd1 *)
   wire [2:0] sum_23_c0;
   wire [2:0] sum_23_c0_left;
@@ -274,55 +281,57 @@ module scm_core_layer1_node1(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_
   wire [1:0] sum_23_c0_xor;
   wire [1:0] sum_23_c0_xor_t1;
   reg [2:0] sum_23_c1_q = 3'h0;
-  (* keep = 32'd1 *)
-  wire [3:0] sum_24_c1;
   (* scm_table = "node 1 of layer 1: layer1.node1.sum.x0, 8 entries" *)
-  wire [1:0] sum_x0_21_c0;
+  wire [1:0] sum_x0_19_c0;
   input [2:0] x0_level_3_c0;
   wire [2:0] x0_level_3_c0;
   input [2:0] x1_level_4_c0;
   wire [2:0] x1_level_4_c0;
   input [2:0] x2_level_5_c0;
   wire [2:0] x2_level_5_c0;
-  wire [30:0] table_0_ = 31'h33233433;
-  assign sum_20_c0_xor_t1 = table_0_[{ x1_level_4_c0, 2'h0 } +: 3];
-  assign sum_20_c0_xor = sum_20_c0_left ^ sum_20_c0_xor_t1;
-  assign sum_20_c0_t1 = sum_20_c0_left ^ sum_20_c0_xor;
-  assign sum_20_c0_t2 = ~ sum_20_c0_t1;
-  assign sum_20_c0_t3 = { 2'h0, parity_half_11_c0, 1'h0 } - { 1'h0, sum_20_c0_t2, 1'h1 };
-  wire [15:0] table_1_ = 16'hbba5;
-  assign sum_x0_21_c0 = table_1_[{ x0_level_3_c0, 1'h0 } +: 2];
-  wire [15:0] table_2_ = 16'ha6bf;
+  wire [15:0] table_0_ = 16'h6650;
+  assign sum_x0_19_c0 = table_0_[{ x0_level_3_c0, 1'h0 } +: 2];
+  wire [15:0] table_1_ = 16'h5165;
+  assign sum_21_c0_xor_t1 = table_1_[{ x1_level_4_c0, 1'h0 } +: 2];
+  assign sum_21_c0_xor = parity_half_12_c0 ^ sum_21_c0_xor_t1;
+  assign sum_21_c0_t1 = parity_half_12_c0 ^ sum_21_c0_xor;
+  assign sum_21_c0_t2 = ~ { 1'h0, sum_21_c0_t1 };
+  assign sum_21_c0_t3 = { 2'h0, parity_half_12_c0, 1'h0 } - { 1'h0, sum_21_c0_t2, 1'h1 };
+  wire [15:0] table_2_ = 16'h516a;
   assign sum_23_c0_xor_t1 = table_2_[{ x2_level_5_c0, 1'h0 } +: 2];
-  assign sum_23_c0_xor = sum_x0_21_c0 ^ sum_23_c0_xor_t1;
-  assign sum_23_c0_t1 = sum_x0_21_c0 ^ sum_23_c0_xor;
+  assign sum_23_c0_xor = sum_x0_19_c0 ^ sum_23_c0_xor_t1;
+  assign sum_23_c0_t1 = sum_x0_19_c0 ^ sum_23_c0_xor;
   assign sum_23_c0_t2 = ~ { 1'h0, sum_23_c0_t1 };
-  assign sum_23_c0_t3 = { 2'h0, sum_x0_21_c0, 1'h0 } - { 1'h0, sum_23_c0_t2, 1'h1 };
-  assign sum_24_c1 = { 1'h0, sum_23_c1_q } + { 1'h0, sum_20_c1_q };
+  assign sum_23_c0_t3 = { 2'h0, sum_x0_19_c0, 1'h0 } - { 1'h0, sum_23_c0_t2, 1'h1 };
+  wire [63:0] table_3_ = 64'hfffffffffefcf8f0;
+  assign layer1_node1_25_c1 = table_3_[digits_24_c1 +: 1];
   always @(posedge clk)
-    if (advance) sum_20_c1_q <= sum_20_c0;
+    if (advance) layer1_node1_25_c2_q <= layer1_node1_25_c1;
+  always @(posedge clk)
+    if (advance) sum_21_c1_q <= sum_21_c0;
   always @(posedge clk)
     if (advance) sum_23_c1_q <= sum_23_c0;
-  assign sum_20_c0 = sum_20_c0_t3[3:1];
+  assign sum_21_c0 = sum_21_c0_t3[3:1];
   assign sum_23_c0 = sum_23_c0_t3[3:1];
-  assign layer1_node1_25_c1 = sum_24_c1[3];
-  assign sum_20_c0_left = { 1'h0, parity_half_11_c0 };
-  assign sum_23_c0_left = { 1'h0, sum_x0_21_c0 };
+  assign digits_24_c1 = { sum_23_c1_q, sum_21_c1_q };
+  assign sum_21_c0_left = { 1'h0, parity_half_12_c0 };
+  assign sum_23_c0_left = { 1'h0, sum_x0_19_c0 };
 endmodule
 
-module scm_core_layer1_node2(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_30_c0, layer1_node2_33_c1, x0_level_3_c0);
+module scm_core_layer1_node2(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_30_c0, layer1_node2_33_c2, x0_level_3_c0);
   input advance;
   wire advance;
   input clk;
   wire clk;
-  output layer1_node2_33_c1;
-  wire layer1_node2_33_c1;
+  output layer1_node2_33_c2;
+  wire layer1_node2_33_c2;
   input parity_half_30_c0;
   wire parity_half_30_c0;
   wire [3:0] sum_bits_31_c0;
   (* scm_table = "node 2 of layer 1: layer1.node2.sum.part, 16 entries" *)
   wire [2:0] sum_part_32_c0;
   reg [2:0] sum_part_32_c1_q = 3'h0;
+  reg [2:0] sum_part_32_c2_q = 3'h0;
   (* scm_table = "node 2 of layer 1: layer1.node2.sum.x0, 8 entries" *)
   wire sum_x0_26_c0;
   (* scm_table = "node 2 of layer 1: layer1.node2.sum.x1, 8 entries" *)
@@ -345,44 +354,46 @@ module scm_core_layer1_node2(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_
   assign sum_part_32_c0 = table_3_[{ sum_bits_31_c0, 2'h0 } +: 3];
   always @(posedge clk)
     if (advance) sum_part_32_c1_q <= sum_part_32_c0;
-  assign layer1_node2_33_c1 = sum_part_32_c1_q[2];
+  always @(posedge clk)
+    if (advance) sum_part_32_c2_q <= sum_part_32_c1_q;
+  assign layer1_node2_33_c2 = sum_part_32_c2_q[2];
   assign sum_bits_31_c0 = { parity_half_30_c0, sum_x2_28_c0, sum_x1_27_c0, sum_x0_26_c0 };
 endmodule
 
-module scm_core_layer1_node3(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_11_c0, layer1_node3_40_c1, x0_level_3_c0);
+module scm_core_layer1_node3(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_12_c0, layer1_node3_40_c2_q, x0_level_3_c0);
   input advance;
   wire advance;
   input clk;
   wire clk;
-  output layer1_node3_40_c1;
+  wire [4:0] digits_39_c1;
+  (* scm_table = "node 3 of layer 1: layer1.node3, 29 entries" *)
   wire layer1_node3_40_c1;
-  wire [5:0] layer1_node3_40_c1_t1;
-  input [1:0] parity_half_11_c0;
-  wire [1:0] parity_half_11_c0;
+  output layer1_node3_40_c2_q;
+  reg layer1_node3_40_c2_q = 1'h0;
+  input [1:0] parity_half_12_c0;
+  wire [1:0] parity_half_12_c0;
   (* keep = 32'd1 *)
-  wire [3:0] sum_35_c0;
-  wire [3:0] sum_35_c0_left;
-  wire [1:0] sum_35_c0_t1;
-  wire [3:0] sum_35_c0_t2;
-  wire [5:0] sum_35_c0_t3;
+  wire [2:0] sum_36_c0;
+  wire [2:0] sum_36_c0_left;
+  wire [1:0] sum_36_c0_t1;
+  wire [2:0] sum_36_c0_t2;
+  wire [4:0] sum_36_c0_t3;
   (* scm_table = "node 3 of layer 1: layer1.node3.sum.x1, 8 entries" *)
-  wire [1:0] sum_35_c0_xor;
-  wire [1:0] sum_35_c0_xor_t1;
-  reg [3:0] sum_35_c1_q = 4'h0;
+  wire [1:0] sum_36_c0_xor;
+  wire [1:0] sum_36_c0_xor_t1;
+  reg [2:0] sum_36_c1_q = 3'h0;
   (* keep = 32'd1 *)
-  wire [2:0] sum_38_c0;
-  wire [2:0] sum_38_c0_left;
+  wire [1:0] sum_38_c0;
+  wire [1:0] sum_38_c0_left;
   wire [1:0] sum_38_c0_t1;
-  wire [2:0] sum_38_c0_t2;
-  wire [4:0] sum_38_c0_t3;
+  wire [1:0] sum_38_c0_t2;
+  wire [3:0] sum_38_c0_t3;
   (* scm_table = "node 3 of layer 1: layer1.node3.sum.x2, 8 entries" *)
   wire [1:0] sum_38_c0_xor;
   wire [1:0] sum_38_c0_xor_t1;
-  reg [2:0] sum_38_c1_q = 3'h0;
-  (* keep = 32'd1 *)
-  wire [3:0] sum_39_c1;
+  reg [1:0] sum_38_c1_q = 2'h0;
   (* scm_table = "node 3 of layer 1: layer1.node3.sum.x0, 8 entries" *)
-  wire sum_x0_36_c0;
+  wire sum_x0_37_c0;
   input [2:0] x0_level_3_c0;
   wire [2:0] x0_level_3_c0;
   input [2:0] x1_level_4_c0;
@@ -390,65 +401,72 @@ module scm_core_layer1_node3(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_
   input [2:0] x2_level_5_c0;
   wire [2:0] x2_level_5_c0;
   wire [15:0] table_0_ = 16'h6551;
-  assign sum_35_c0_xor_t1 = table_0_[{ x1_level_4_c0, 1'h0 } +: 2];
-  assign sum_35_c0_xor = parity_half_11_c0 ^ sum_35_c0_xor_t1;
-  assign sum_35_c0_t1 = parity_half_11_c0 ^ sum_35_c0_xor;
-  assign sum_35_c0_t2 = ~ { 2'h1, sum_35_c0_t1 };
-  assign sum_35_c0_t3 = { 3'h0, parity_half_11_c0, 1'h0 } - { 1'h0, sum_35_c0_t2, 1'h1 };
+  assign sum_36_c0_xor_t1 = table_0_[{ x1_level_4_c0, 1'h0 } +: 2];
+  assign sum_36_c0_xor = parity_half_12_c0 ^ sum_36_c0_xor_t1;
+  assign sum_36_c0_t1 = parity_half_12_c0 ^ sum_36_c0_xor;
+  assign sum_36_c0_t2 = ~ { 1'h0, sum_36_c0_t1 };
+  assign sum_36_c0_t3 = { 2'h0, parity_half_12_c0, 1'h0 } - { 1'h0, sum_36_c0_t2, 1'h1 };
   wire [7:0] table_1_ = 8'hf5;
-  assign sum_x0_36_c0 = table_1_[x0_level_3_c0 +: 1];
-  wire [15:0] table_2_ = 16'hfaa5;
+  assign sum_x0_37_c0 = table_1_[x0_level_3_c0 +: 1];
+  wire [15:0] table_2_ = 16'ha550;
   assign sum_38_c0_xor_t1 = table_2_[{ x2_level_5_c0, 1'h0 } +: 2];
-  assign sum_38_c0_xor = { 1'h0, sum_x0_36_c0 } ^ sum_38_c0_xor_t1;
-  assign sum_38_c0_t1 = { 1'h0, sum_x0_36_c0 } ^ sum_38_c0_xor;
-  assign sum_38_c0_t2 = ~ { 1'h0, sum_38_c0_t1 };
-  assign sum_38_c0_t3 = { 3'h0, sum_x0_36_c0, 1'h0 } - { 1'h0, sum_38_c0_t2, 1'h1 };
-  assign layer1_node3_40_c1_t1[4:0] = { 1'h0, sum_35_c1_q } + { 2'h0, sum_38_c1_q };
+  assign sum_38_c0_xor = sum_38_c0_left ^ sum_38_c0_xor_t1;
+  assign sum_38_c0_t1 = sum_38_c0_left ^ sum_38_c0_xor;
+  assign sum_38_c0_t2 = ~ sum_38_c0_t1;
+  assign sum_38_c0_t3 = { 2'h0, sum_x0_37_c0, 1'h0 } - { 1'h0, sum_38_c0_t2, 1'h1 };
+  wire [31:0] table_3_ = 32'd4294900984;
+  assign layer1_node3_40_c1 = table_3_[digits_39_c1 +: 1];
   always @(posedge clk)
-    if (advance) sum_35_c1_q <= sum_35_c0;
+    if (advance) layer1_node3_40_c2_q <= layer1_node3_40_c1;
+  always @(posedge clk)
+    if (advance) sum_36_c1_q <= sum_36_c0;
   always @(posedge clk)
     if (advance) sum_38_c1_q <= sum_38_c0;
-  assign layer1_node3_40_c1_t1[5] = 1'h0;
-  assign layer1_node3_40_c1 = layer1_node3_40_c1_t1[3];
-  assign sum_39_c1[2:0] = layer1_node3_40_c1_t1[2:0];
-  assign sum_35_c0 = sum_35_c0_t3[4:1];
-  assign sum_38_c0 = sum_38_c0_t3[3:1];
-  assign sum_35_c0_left = { 2'h0, parity_half_11_c0 };
-  assign sum_38_c0_left = { 2'h0, sum_x0_36_c0 };
-  assign sum_39_c1[3] = layer1_node3_40_c1;
+  assign sum_36_c0 = sum_36_c0_t3[3:1];
+  assign sum_38_c0 = sum_38_c0_t3[2:1];
+  assign digits_39_c1 = { sum_38_c1_q, sum_36_c1_q };
+  assign sum_36_c0_left = { 1'h0, parity_half_12_c0 };
+  assign sum_38_c0_left = { 1'h0, sum_x0_37_c0 };
 endmodule
 
-module scm_core_readout(advance, layer1_node0_18_c1, layer1_node1_25_c1, layer1_node3_40_c1, linear_y0_cut_45_c2, layer1_node2_33_c1, y0_48_c3_q, clk);
+module scm_core_readout(advance, linear_y0_cut_45_c2, layer1_node0_18_c2_q, layer1_node1_25_c2_q, layer1_node2_33_c2, layer1_node3_40_c2_q, y0_48_c3_q, clk);
   input advance;
   wire advance;
   input clk;
   wire clk;
-  input layer1_node0_18_c1;
-  wire layer1_node0_18_c1;
-  input layer1_node1_25_c1;
-  wire layer1_node1_25_c1;
-  input layer1_node2_33_c1;
-  wire layer1_node2_33_c1;
-  input layer1_node3_40_c1;
-  wire layer1_node3_40_c1;
+  input layer1_node0_18_c2_q;
+  wire layer1_node0_18_c2_q;
+  input layer1_node1_25_c2_q;
+  wire layer1_node1_25_c2_q;
+  input layer1_node2_33_c2;
+  wire layer1_node2_33_c2;
+  input layer1_node3_40_c2_q;
+  wire layer1_node3_40_c2_q;
   input [9:0] linear_y0_cut_45_c2;
   wire [9:0] linear_y0_cut_45_c2;
   (* keep = 32'd1 *)
   wire [12:0] y0_48_c2;
+  wire [12:0] y0_48_c2_left;
+  wire [12:0] y0_48_c2_t1;
+  wire [12:0] y0_48_c2_t2;
+  wire [14:0] y0_48_c2_t3;
+  (* scm_table = "output: output.y0.part, 16 entries" *)
+  wire [12:0] y0_48_c2_xor;
+  wire [12:0] y0_48_c2_xor_t1;
   output [12:0] y0_48_c3_q;
   reg [12:0] y0_48_c3_q = 13'h0000;
-  wire [3:0] y0_bits_46_c1;
-  (* scm_table = "output: output.y0.part, 16 entries" *)
-  wire [11:0] y0_part_47_c1;
-  reg [11:0] y0_part_47_c2_q = 12'h000;
-  wire [251:0] table_0_ = 252'hec30e6b0f4f0ef7012300cb01af0157022701cf02b3025b0487042f051304bb;
-  assign y0_part_47_c1 = table_0_[{ y0_bits_46_c1, 4'h0 } +: 12];
-  assign y0_48_c2 = { y0_part_47_c2_q[11], y0_part_47_c2_q } + { 3'h0, linear_y0_cut_45_c2 };
+  wire [3:0] y0_bits_46_c2;
+  assign y0_48_c2_t3 = { 4'h0, linear_y0_cut_45_c2, 1'h0 } - { 1'h0, y0_48_c2_t2, 1'h1 };
+  wire [252:0] table_0_ = 253'h1ec31e6b1f4f1ef7012300cb01af0157022701cf02b3025b0487042f051304bb;
+  assign y0_48_c2_xor_t1 = table_0_[{ y0_bits_46_c2, 4'h0 } +: 13];
+  assign y0_48_c2_xor = y0_48_c2_left ^ y0_48_c2_xor_t1;
+  assign y0_48_c2_t1 = y0_48_c2_left ^ y0_48_c2_xor;
+  assign y0_48_c2_t2 = ~ y0_48_c2_t1;
   always @(posedge clk)
     if (advance) y0_48_c3_q <= y0_48_c2;
-  always @(posedge clk)
-    if (advance) y0_part_47_c2_q <= y0_part_47_c1;
-  assign y0_bits_46_c1 = { layer1_node0_18_c1, layer1_node3_40_c1, layer1_node1_25_c1, layer1_node2_33_c1 };
+  assign y0_48_c2 = y0_48_c2_t3[13:1];
+  assign y0_48_c2_left = { 3'h0, linear_y0_cut_45_c2 };
+  assign y0_bits_46_c2 = { layer1_node0_18_c2_q, layer1_node3_40_c2_q, layer1_node1_25_c2_q, layer1_node2_33_c2 };
 endmodule
 
 `default_nettype wire

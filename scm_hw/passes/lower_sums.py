@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from scm_hw.ir import AtLeast, Field, Op, Program, Range, Ref, Sum
 from scm_hw.passes.carry_save import add_up, complemented
+from scm_hw.passes.digits import Word, digit_luts, sum_reaches
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.passes.sum_chains import Chains, deal, spread
 from scm_hw.passes.sum_terms import PlainTerm, TableTerm, Term, Terms, is_product
@@ -131,8 +132,11 @@ class _SumLowering:
     def at_least(self, op: AtLeast) -> Ref:
         """`s >= t` is bit `k` of `s + 2**k - t`, for a `k` that keeps all below `2**(k + 1)`.
 
-        Where the tables would grow by more than a comparison costs, it stays a comparison.
+        Where the tables would grow by more than a comparison costs, it stays a comparison. Of two
+        chains the ends are compared digit by digit, where that takes fewer LUTs than to add them.
         """
+        if (bit := self._compared_ends(op)) is not None:
+            return bit
         reach = [t.range for chain in self.chains for t in chain]
         reach += [bit.range for bit in self.carried]
         low = sum(r.low for r in reach)
@@ -145,15 +149,35 @@ class _SumLowering:
             return self.build.add(Field(self._add_up(chains, 0), bit, 1, name=op.name))
         return self.build.add(AtLeast(self._add_up(self.chains, 0), bound, name=op.name))
 
+    def _compared_ends(self, op: AtLeast) -> Ref | None:
+        if not self.tech.wide_luts or len(self.chains) < 2 or self.carried:
+            return None
+        terms = [term for chain in self.chains for term in chain]
+        if any(isinstance(term, PlainTerm) and term.weight != 1 for term in terms):
+            return None
+        if any(term.range.low < 0 for term in terms):
+            return None
+        ends = self._joined(self.chains, 2)
+        words = [Word(end.ref, self.build.ranges[end.ref].width, end.weight) for end in ends]
+        bound = op.bound - self.constant
+        luts = digit_luts(words, bound, self.tech)
+        if luts is None or luts >= max(word.width for word in words):
+            return None
+        return sum_reaches(self.build, words, bound, op.name, self.tech)
+
     def _add_up(self, chains: Chains, constant: int) -> Ref:
-        results = [self._chain(chain) for chain in chains]
-        while len(results) > 1:
-            results.sort(key=lambda term: (term.arrival, term.ref))
-            results = [*results[2:], self._add(results[1], results[0])]
-        total = results[0]
+        (total,) = self._joined(chains, 1)
         if total.weight == 1 and constant == 0:
             return total.ref
         return self.build.add(Sum((total.ref,), (total.weight,), constant, name=self.name))
+
+    def _joined(self, chains: Chains, count: int) -> list[PlainTerm]:
+        """The ends of the chains, added up until so many are left."""
+        results = [self._chain(chain) for chain in chains]
+        while len(results) > count:
+            results.sort(key=lambda term: (term.arrival, term.ref))
+            results = [*results[2:], self._add(results[1], results[0])]
+        return results
 
     def _chain(self, chain: Sequence[Term]) -> PlainTerm:
         total = self._built(chain[0])
