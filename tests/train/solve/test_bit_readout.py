@@ -76,10 +76,12 @@ def test_rows_are_looked_at_when_they_are_asked_for(monkeypatch: pytest.MonkeyPa
     assert ours.residual.shape == theirs.residual.shape
     assert ours.residual is not None
     assert len(passes) == 1
-    exact = BitReadout(problem(70)[0][:3].T @ np.ones((3, 1)), SERIAL)
-    for h in problem(70)[0][:3]:
-        exact.add(h)
-    assert exact.rmse < 1e-13
+    # What is left is a billionth of the targets: the difference of two squares would be rounding.
+    h, noise = problem(70)[0][:3], np.random.default_rng(0).standard_normal((1500, 1))
+    exact = BitReadout(h.T @ np.ones((3, 1)) + 1e-9 * noise, SERIAL)
+    for own in h:
+        exact.add(own)
+    assert exact.rmse == pytest.approx(1e-9, rel=0.1)
 
 
 def test_rewinding_leaves_no_trace() -> None:
