@@ -40,7 +40,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--free-running", action="store_true", help="the core has no ready")
     parser.add_argument("--seed", type=int, default=0, help="of the random stalls")
     parser.add_argument("--probes", type=Path, help="probes of the last vector, JSON")
-    parser.add_argument("--axi", choices=["axis", "axil"], help="the top is that wrapper")
+    parser.add_argument(
+        "--axi", choices=["axis", "axil", "wishbone"], help="the top is that wrapper"
+    )
     parser.add_argument("--ports", help="fields of the wrapped core, JSON")
     parser.add_argument("--waves", action="store_true", help="record a waveform")
     parser.add_argument("--workdir", type=Path, default=Path("sim_build"))

@@ -92,7 +92,8 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         "--interface",
         choices=INTERFACES,
         default="stream",
-        help="stream (default): the bare core; axis, axil: AXI4-Stream or AXI4-Lite around it",
+        help="stream (default): the bare core; axis, axil, wishbone: AXI4-Stream, AXI4-Lite or "
+        "Wishbone around it",
     )
     parser.add_argument(
         "--tdata",

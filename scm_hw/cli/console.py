@@ -250,6 +250,7 @@ def _files_to_open(build: Build) -> list[tuple[str, str]]:
         ("the core", f"{names.core}.v"),
         ("the core behind AXI4-Stream", f"{names.wrapper('axis')}.v"),
         ("the core behind AXI4-Lite", f"{names.wrapper('axil')}.v"),
+        ("the core behind Wishbone", f"{names.wrapper('wishbone')}.v"),
         ("its registers, for software in C", names.registers_header),
         ("vivado -mode batch -source package_ip.tcl", "package_ip.tcl"),
         ("the board top, around the core", "scm_top.v"),

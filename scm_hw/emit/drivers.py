@@ -9,7 +9,7 @@ from typing import Any
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.emit.formats import Field, input_fields, output_fields
-from scm_hw.emit.interface import ip_version
+from scm_hw.emit.interface import MAPPED, ip_version
 from scm_hw.rtl.axi import registers
 from scm_hw.rtl.uart.description import Description
 
@@ -21,7 +21,7 @@ def driver_files(
     interface: str, description: Description, digest: str, names: Names = DEFAULT
 ) -> dict[str, str]:
     """The drivers, file name to text; nothing where there are no registers."""
-    if interface != "axil":
+    if interface not in MAPPED:
         return {}
     words: dict[str, Any] = {
         "names": names,

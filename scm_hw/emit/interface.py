@@ -9,13 +9,15 @@ from amaranth.lib.wiring import Component
 from scm_hw.boards import Board
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
-from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore, RowFormat, RowStream
+from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore, RowFormat, RowStream, WishboneCore
 from scm_hw.rtl.header import headed
 from scm_hw.rtl.ports import CorePorts, VerilogCore
 from scm_hw.rtl.queue import waiting_core
 from scm_hw.rtl.verilog import to_verilog
 
-INTERFACES = ("stream", "axis", "axil")
+INTERFACES = ("stream", "axis", "axil", "wishbone")
+# Those with registers in a memory map.
+MAPPED = ("axil", "wishbone")
 IP_SCRIPT = "package_ip.tcl"
 
 
@@ -26,8 +28,11 @@ def interface_files(
     if interface == "stream":
         return {}
     name = names.wrapper(interface)
-    return {
-        f"{name}.v": _wrapper(interface, ports, digest, names),
+    wrapper = {f"{name}.v": _wrapper(interface, ports, digest, names)}
+    if interface not in _BUSES:
+        # Vivado's catalogue has no Wishbone.
+        return wrapper
+    return wrapper | {
         IP_SCRIPT: render(
             __package__,
             IP_SCRIPT,
@@ -60,7 +65,7 @@ def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str
 
 def wrapped_core(interface: str, ports: CorePorts, digest: str, names: Names) -> Component:
     """The core as an instance, behind a bus."""
-    wrapper: AxiStreamCore | RowStream | AxiLiteCore
+    wrapper: AxiStreamCore | RowStream | AxiLiteCore | WishboneCore
     in_width, out_width = sum(ports.in_widths), sum(ports.out_widths)
     if interface == "axis":
         wrapper = AxiStreamCore(
@@ -82,6 +87,8 @@ def wrapped_core(interface: str, ports: CorePorts, digest: str, names: Names) ->
             out_signed=ports.out_signed,
             digest=digest,
         )
+    if interface == "wishbone":
+        return WishboneCore(wrapper)
     return wrapper
 
 
@@ -94,7 +101,7 @@ def row_formats(ports: CorePorts, tdata: int) -> tuple[RowFormat, RowFormat]:
     )
 
 
-_PROTOCOLS = {"axis": "AXI4-Stream", "axil": "AXI4-Lite"}
+_PROTOCOLS = {"axis": "AXI4-Stream", "axil": "AXI4-Lite", "wishbone": "Wishbone"}
 _BUSES: dict[str, Sequence[str]] = {"axis": ("s_axis", "m_axis"), "axil": ("s_axi",)}
 
 # Those with the 7 series' cells, by Vivado's names.

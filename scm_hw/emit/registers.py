@@ -8,6 +8,7 @@ from typing import Any
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.emit.formats import Field, c_string, input_fields, output_fields
+from scm_hw.emit.interface import MAPPED
 from scm_hw.rtl.axi import registers
 from scm_hw.rtl.uart.description import Description
 
@@ -18,7 +19,7 @@ def register_files(
     interface: str, description: Description, digest: str, names: Names = DEFAULT
 ) -> dict[str, str]:
     """The header, file name to text; nothing where there are no registers."""
-    if interface != "axil":
+    if interface not in MAPPED:
         return {}
     text = render(
         __package__,

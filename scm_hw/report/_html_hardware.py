@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scm_hw.design import Design
-from scm_hw.emit.interface import IP_SCRIPT
+from scm_hw.emit.interface import IP_SCRIPT, MAPPED
 from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report import plots
@@ -375,8 +375,10 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
     wrapper = names.wrapper(design.options.interface)
     bus = []
     if design.options.interface != "stream":
-        bus = [(f"{wrapper}.v", "the bus around the core"), (IP_SCRIPT, "packages it as Vivado IP")]
-    if design.options.interface == "axil":
+        bus = [(f"{wrapper}.v", "the bus around the core")]
+    if design.options.interface in ("axis", "axil"):
+        bus += [(IP_SCRIPT, "packages it as Vivado IP")]
+    if design.options.interface in MAPPED:
         bus += [
             (names.registers_header, "addresses and bits of its registers, for C"),
             (names.driver_header, "its driver in C"),

@@ -27,13 +27,15 @@ UART_LUTS, UART_FFS = 1240, 560
 # Generators of stalls, counters, lamps.
 SELF_TEST_LUTS, SELF_TEST_FFS = 150, 90
 SELF_TEST_WORDS = 256
+# Buses with the same registers.
+REGISTERS = ("axil", "wishbone")
 # Registers of AXI4-Lite that every design has, and words of each field.
 FIXED_REGISTERS, WORDS_PER_FIELD = 16, 2
 
 
 @dataclass(frozen=True)
 class Around:
-    """A wrapper or board top by its kind: "axis", "axil", "uart" or "self-test"."""
+    """A wrapper or board top by its kind: "axis", "axil", "wishbone", "uart" or "self-test"."""
 
     kind: str
     in_widths: Sequence[int]
@@ -49,7 +51,7 @@ class Around:
             # A sample that waits is held beside the core, where the core can't take it.
             waiting = samples if self.ends.handshake == "global" else 0
             luts, ffs = AXIS_LUTS * share + waiting, AXIS_FFS + waiting
-        elif self.kind == "axil":
+        elif self.kind in REGISTERS:
             bits = samples + results
             luts = (AXIL_LUTS + AXIL_LUTS_PER_BIT * bits) * share
             ffs = AXIL_FFS + bits
@@ -67,7 +69,7 @@ class Around:
         tech = self.tech
         if self.kind == "axis":
             return tech.register + 2 * tech.level
-        if self.kind == "axil":
+        if self.kind in REGISTERS:
             fields = len(self.in_widths) + len(self.out_widths)
             choices = FIXED_REGISTERS + WORDS_PER_FIELD * fields
             return tech.register + _levels(choices, tech) * tech.level

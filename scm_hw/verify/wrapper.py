@@ -17,7 +17,7 @@ from scm_hw.tools.process import telling_line
 from scm_hw.verify.cocotb_run import CocotbRun, run_cocotb
 
 # Runs at full speed and with stalls, on each wrapper.
-RUNS = {"axis": 4, "axil": 2}
+RUNS = {"axis": 4, "axil": 2, "wishbone": 2}
 
 
 def run_interface(

@@ -35,7 +35,7 @@ def write_wrapped(
     return [folder / "scm_core.v", folder / f"{DEFAULT.wrapper(interface)}.v"]
 
 
-@pytest.mark.parametrize("interface", ["axis", "axil"])
+@pytest.mark.parametrize("interface", ["axis", "axil", "wishbone"])
 @pytest.mark.parametrize("simulator", ["icarus", "verilator"])
 def test_wrapped_cores_give_what_the_core_gives(
     interface: str, simulator: str, tmp_path: Path
@@ -81,6 +81,8 @@ FAULTS = [
     ("axil", "32'd827147091", "32'd827147090", "ID is 827147090, not 827147091"),
     ("axil", "assign s_axi_rresp = 2'h0", "assign s_axi_rresp = 2'h2", "response to a read of"),
     ("axil", "assign s_axi_bresp = 2'h0", "assign s_axi_bresp = 2'h2", "response to a write of"),
+    ("wishbone", ".s_axi_wstrb(sel_i)", ".s_axi_wstrb(4'hf)", " is .*, not "),
+    ("wishbone", "else if (stale_t1) stale <= 1'h1", "else stale <= 1'h0", " is .*, not "),
     ("axil", "assign irq = ", "assign irq = 1'h1 | ", "interrupt while disabled is 1, not 0"),
 ]
 

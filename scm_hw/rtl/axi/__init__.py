@@ -3,6 +3,7 @@
 from scm_hw.rtl.axi.axi_lite import AxiLiteCore
 from scm_hw.rtl.axi.axi_stream import AxiStreamCore, byte_width
 from scm_hw.rtl.axi.rows import TDATA_BITS, RowFormat, RowStream
+from scm_hw.rtl.axi.wishbone import WishboneCore
 
 __all__ = [
     "TDATA_BITS",
@@ -10,5 +11,6 @@ __all__ = [
     "AxiStreamCore",
     "RowFormat",
     "RowStream",
+    "WishboneCore",
     "byte_width",
 ]

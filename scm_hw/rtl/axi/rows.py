@@ -141,7 +141,8 @@ class RowStream(Component):
         """All beats of a row in registers; the next row begins as this one leaves."""
         core, beats = self.core, self.inputs.beats
         row = Signal(beats * self.inputs.tdata)
-        full, last = Signal(), Signal()
+        full = Signal()
+        last = Signal()
         beat = Signal(range(beats))
         accepted = Signal()
         m.d.comb += [
@@ -182,7 +183,8 @@ class RowStream(Component):
             start += width
         row = Cat(*fields, Const(0, 8 * (form.row_bytes - form.used_bytes)))
         words = [row[place : place + form.tdata] for place in range(0, len(row), form.tdata)]
-        beat, final = Signal(range(max(form.beats, 2))), Signal()
+        beat = Signal(range(max(form.beats, 2)), name="out_beat")
+        final = Signal()
         there = form.used_bytes - (form.beats - 1) * form.tdata // 8
         whole = (1 << form.tdata // 8) - 1
         m.d.comb += [
