@@ -96,6 +96,15 @@ def test_comparisons() -> None:
     simulate([*bounds, *(Less(left, right) for left, right in product(REFS, REFS))])
 
 
+@pytest.mark.parametrize(("ref", "bound", "bits"), [(0, 4, 1), (0, 2, 2), (0, 3, 3), (1, -2, 2)])
+def test_comparisons_look_at_no_bit_below_the_lowest_of_the_bound(
+    ref: int, bound: int, bits: int
+) -> None:
+    inputs = [Signal(shape_of(Range(op.low, op.high))) for op in INPUTS]
+    (found,) = expressions(program_of([AtLeast(ref, bound)]), inputs)
+    assert len(found.operands[0]) == bits
+
+
 def test_products_and_choices() -> None:
     pairs = list(product(REFS, REFS))
     simulate([*(Product(*pair) for pair in pairs), *(Select(2, *pair) for pair in pairs)])
