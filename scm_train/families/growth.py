@@ -19,7 +19,7 @@ from scm_train.families.bits import SupportSearch, addresses, find_support
 from scm_train.families.costs import Prices
 from scm_train.families.entries import Entries, round_entries
 from scm_train.families.rows import Part, Rows, Scale, Sums, scale_of
-from scm_train.families.signals import SignalPool
+from scm_train.families.signals import MOST_THRESHOLDS, SignalPool
 
 __all__ = ["Family", "FamilyGrowth", "FamilySettings", "apply"]
 
@@ -34,7 +34,8 @@ class FamilySettings:
     ``penalty`` (in rows) pulls the coefficients of cells with few rows to 0. Each family sees
     a ``row_share`` of the rows, and its bits are chosen on ``search_rows`` of them at most.
     ``signals`` are drawn for each family where there are more. Entries have ``widths`` bits, on no
-    finer grid than ``2**lowest_place``. New thresholds count ``threshold_share`` of their LUTs.
+    finer grid than ``2**lowest_place``. A signal has up to ``thresholds``; new ones count
+    ``threshold_share`` of their LUTs. A refit goes ``refit_step`` of the way, by ``refit_penalty``.
     """
 
     bits: int = 5
@@ -45,16 +46,20 @@ class FamilySettings:
     signals: int = 32
     widths: range = range(2, 6)
     lowest_place: int = -16
+    thresholds: int = MOST_THRESHOLDS
     threshold_share: float = 0.5
+    refit_step: float = 0.5
+    refit_penalty: float = 5.0
     pairs: int = 0
     r_values: tuple[float, ...] = (0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
     @classmethod
     def for_budget(cls, luts: float, classifier: bool) -> FamilySettings:
-        """Many families take small steps, few large ones; few share more of their thresholds."""
+        """Many families take small steps, few large ones; few share few, round thresholds."""
         return cls(
             shrinkage=float(np.clip(0.25 * np.sqrt(1000 / luts), 0.08, 0.4)),
             widths=range(2 if classifier else 3, 6),
+            thresholds=63 if luts < 600 else 127 if luts < 2000 else MOST_THRESHOLDS,
             threshold_share=0.5 if luts < 2000 else 0.0,
         )
 
@@ -106,6 +111,34 @@ class FamilyGrowth:
             failures = 0
             self.families.append(family)
             yield family
+
+    def refit(self) -> None:
+        """Fit the entries of each family again, to what all others leave on all rows.
+
+        Each keeps its bits, so that the machine costs what it did.
+        """
+        for place, family in enumerate(self.families):
+            scale = scale_of([self.rows.extent(family.output)], len(self.rows))
+            sums = self.rows.sums(Part(0, 1.0), scale, family.signals, family.thresholds)
+            entries = self._refitted(family.entries, sums)
+            if entries is not None:
+                self.rows.add(family.output, entries.values - family.entries.values)
+                self.families[place] = replace(family, entries=entries)
+
+    def _refitted(self, own: Entries, sums: Sums) -> Entries | None:
+        """New entries, if what is left of the error after rounding is less."""
+        g, w = sums.gradients.astype(np.float64), sums.weights.astype(np.float64)
+        pull = self.settings.refit_penalty * float(w.sum()) / len(self.rows)
+        g -= pull * own.values
+        w_pulled = w + pull
+        wanted = own.values + self.settings.refit_step * g / w_pulled
+        width = range(own.bits, own.bits + 1)
+        entries = round_entries(wanted, w, width, 0.0, self.settings.lowest_place)
+        if entries is None:
+            return None
+        change = entries.values - own.values
+        gain = float(np.sum(change * (g - 0.5 * w_pulled * change)))
+        return entries if gain > 0 else None
 
     def _next(self, output: int) -> Family | None:
         rows = self.rows

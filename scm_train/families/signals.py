@@ -19,6 +19,8 @@ __all__ = ["MOST_THRESHOLDS", "Signal", "SignalPool", "make_pool", "roundest"]
 
 #: So that the number of thresholds that a signal has reached fits a byte.
 MOST_THRESHOLDS = 255
+#: How far a threshold may be from its quantile, of the distance to the next.
+REACH = 0.4
 
 Codes = NDArray[np.integer]
 
@@ -86,15 +88,23 @@ def random_pairs(features: int, count: int, rng: np.random.Generator) -> list[Si
 
 
 def _thresholds(values: NDArray[np.int32], most: int) -> NDArray[np.int64]:
-    """Round thresholds in gaps between neighbouring values, spread evenly over the rows."""
+    """Round thresholds in gaps between neighbouring values, spread evenly over the rows.
+
+    Of more gaps than ``most``, those around a quantile make a wider one, with a rounder number.
+    """
     distinct, counts = np.unique(values, return_counts=True)
     low, high = distinct[:-1].astype(np.int64), distinct[1:].astype(np.int64)
     if len(low) > most:
-        below = np.cumsum(counts)[:-1]
-        wanted = len(values) * np.arange(1, most + 1) / (most + 1)
-        gaps = np.unique(np.minimum(np.searchsorted(below, wanted), len(low) - 1))
-        low, high = low[gaps], high[gaps]
-    return roundest(low, high)
+        below = np.cumsum(counts)
+        quantiles = np.arange(1, most + 1)
+        first, last = (
+            np.searchsorted(below, len(values) * (quantiles + reach) / (most + 1))
+            for reach in (-REACH, REACH)
+        )
+        first = np.minimum(first, len(low) - 1)
+        last = np.clip(last, first + 1, len(low))
+        low, high = distinct[first].astype(np.int64), distinct[last].astype(np.int64)
+    return np.unique(roundest(low, high))
 
 
 def roundest(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:

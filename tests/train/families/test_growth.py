@@ -155,7 +155,7 @@ def test_balanced_classes_find_the_rare_one():
     x, y = rows(count=800)
     rare = y > np.quantile(y, 0.95)
     found = [
-        SCMClassifier(luts=100, class_weight=weight, random_state=0).fit(x, rare).predict(x)[rare]
+        SCMClassifier(luts=50, class_weight=weight, random_state=0).fit(x, rare).predict(x)[rare]
         for weight in (None, "balanced")
     ]
     assert found[1].mean() > max(0.9, found[0].mean())

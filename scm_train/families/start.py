@@ -1,0 +1,76 @@
+"""How a machine of families starts: pool, linear part or priors, and what those cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_train.families import costs
+from scm_train.families.growth import FamilyGrowth, FamilySettings
+from scm_train.families.linear import fit_few_inputs
+from scm_train.families.problem import Problem, Source
+from scm_train.families.signals import make_pool, random_pairs
+
+__all__ = ["most_inputs", "start"]
+
+Floats = NDArray[np.float64]
+
+#: Thresholds of all signals together, where there are many signals.
+MOST_BITS = 16_000
+#: Rows that thresholds and linear part are made of.
+POOL_ROWS = 200_000
+#: Share of the budget that a linear part may take.
+LINEAR_SHARE = 1 / 3
+
+
+def start(
+    problem: Source, inputs: int, settings: FamilySettings, seed: int
+) -> tuple[FamilyGrowth, Floats, Floats]:
+    """A growth without a family, and the linear part (features, outputs) with its intercept.
+
+    ``inputs`` are the most that the linear part may take.
+    """
+    rng = np.random.default_rng([seed, 0])
+    sample = problem.part(slice(None, None, -(-len(problem) // POOL_ROWS)))
+    features = problem.features
+    pairs = random_pairs(features, settings.pairs * features, rng)
+    most = int(np.clip(MOST_BITS // (features + len(pairs)), 4, settings.thresholds))
+    pool = make_pool(sample.codes, pairs, most)
+    weights, intercept = _linear_part(sample, inputs)
+    fixed = costs.HANDSHAKE_LUTS + costs.OUTPUT_LUTS * (problem.outputs - 1)
+    fixed += costs.LINEAR_LUTS * np.count_nonzero(weights)
+    prices = costs.Prices(pool, problem.input_bits, fixed)
+    rows = problem.family_rows(pool, weights, intercept)
+    growth = FamilyGrowth(pool, rows, problem.outputs, settings, prices, rng)
+    return growth, weights, intercept
+
+
+def most_inputs(problem: Source, luts: float) -> int:
+    """How many inputs a linear part may take: so many that families have most of the budget."""
+    if problem.classes:
+        return 0
+    affordable = int(LINEAR_SHARE * luts / costs.LINEAR_LUTS / problem.outputs)
+    return min(max(affordable, 1), problem.features)
+
+
+def _linear_part(problem: Problem, inputs: int) -> tuple[Floats, Floats]:
+    """Linear weights (features, outputs) and intercept (outputs,) to begin with."""
+    features, outputs = problem.features, problem.outputs
+    if problem.classes:
+        return np.zeros((features, outputs)), _log_odds(problem)
+    weights, intercept = np.zeros((features, outputs)), np.zeros(outputs)
+    for output in range(outputs):
+        target = problem.targets[:, output]
+        if inputs:
+            found = fit_few_inputs(problem.x, target, problem.weights, inputs)
+            weights[:, output], intercept[output] = found
+        else:
+            intercept[output] = np.average(target, weights=problem.weights)
+    return weights, intercept
+
+
+def _log_odds(problem: Problem) -> Floats:
+    """Scores that answer each class's share of the rows."""
+    shares = np.bincount(problem.targets, problem.weights, minlength=problem.classes) + 1.0
+    logs = np.log(shares / shares.sum())
+    return np.array([logs[1] - logs[0]]) if problem.classes == 2 else logs

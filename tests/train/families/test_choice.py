@@ -1,0 +1,84 @@
+"""What unseen rows decide, and the refit at the end."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from scm_train.families.choice import Size, choose
+from scm_train.families.growth import FamilySettings, apply
+from scm_train.families.problem import Problem, linear_scores
+from scm_train.families.start import start
+
+SIZE = Size(300.0)
+SETTINGS = FamilySettings.for_budget(300.0, classifier=False)
+
+
+def problem(noise: float, rows: int = 500, seed: int = 0) -> Problem:
+    """A step of two inputs' product beside a line; the line is steeper than the step is high."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 256, size=(rows, 3))
+    x = codes / 256
+    y = 2 * x[:, 2] + (x[:, 0] > 0.5) * (x[:, 1] > 0.3) + noise * rng.normal(size=rows)
+    return Problem(codes, y[:, None], np.ones(rows), 0, 8)
+
+
+def grown(rows: Problem, settings: FamilySettings = SETTINGS, luts: float = 300.0):
+    growth, weights, intercept = start(rows, 0, settings, 0)
+    for _ in growth.grow(luts, None):
+        pass
+    scores = linear_scores(rows, weights, intercept)
+    reached = growth.pool.reached(rows.codes)
+
+    def error() -> float:
+        found = scores.copy()
+        apply(growth.families, reached, found)
+        return rows.loss().error(found)
+
+    return growth, error
+
+
+def test_a_line_is_left_to_the_linear_part() -> None:
+    assert choose(problem(0.05), 0.2, SIZE, SETTINGS, 0, 3).inputs == 3
+
+
+def test_noise_pulls_entries_harder() -> None:
+    quiet, noisy = (choose(problem(noise, 300), 0.2, SIZE, SETTINGS, 0, 0) for noise in (0.0, 2.0))
+    assert quiet.settings.penalty == SETTINGS.penalty
+    assert noisy.settings.penalty > SETTINGS.penalty or noisy.size.luts < 100
+
+
+def test_rows_that_are_given_choose() -> None:
+    """Rows that are learned from ask for more of the budget than others, and for a refit."""
+    rows = problem(1.0)
+    own, others = (
+        choose(rows, unseen, SIZE, SETTINGS, 0, 0) for unseen in (rows, problem(1.0, 500, 1))
+    )
+    assert own.size.luts > 1.3 * others.size.luts and own.refit
+    assert own.settings.penalty == SETTINGS.penalty
+
+
+def test_refit_lowers_the_error_and_keeps_the_cost() -> None:
+    growth, error = grown(problem(0.2))
+    families, before = list(growth.families), error()
+    growth.refit()
+    assert error() < 0.99 * before
+    for old, new in zip(families, growth.families, strict=True):
+        assert old.entries.bits == new.entries.bits
+        assert_array_equal(old.thresholds, new.thresholds)
+        steps = new.entries.values / 2.0**new.entries.place
+        assert_array_equal(steps, np.rint(steps))
+        assert np.ptp(steps) < 2**new.entries.bits
+
+
+def test_refit_without_anything_left_changes_nothing() -> None:
+    rows = problem(0.0)
+    growth, error = grown(rows, replace(SETTINGS, shrinkage=1.0, penalty=0.0))
+    for _ in range(20):
+        growth.refit()
+    families, before = list(growth.families), error()
+    growth.refit()
+    assert error() == pytest.approx(before, rel=0.02)
+    same = [a is b for a, b in zip(families, growth.families, strict=True)]
+    assert np.mean(same) > 0.5
