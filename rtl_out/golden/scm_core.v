@@ -39,20 +39,19 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   wire layer1_node2_33_c2;
   wire layer1_node3_40_c2_q;
   (* keep = 32'd1 *)
-  wire [15:0] linear_y0_44_c1;
-  wire [15:0] linear_y0_44_c1_left;
-  wire [15:0] linear_y0_44_c1_t1;
-  wire [15:0] linear_y0_44_c1_t2;
-  wire [17:0] linear_y0_44_c1_t3;
+  wire [9:0] linear_y0_44_c1;
+  wire [9:0] linear_y0_44_c1_left;
+  wire [9:0] linear_y0_44_c1_t1;
+  wire [9:0] linear_y0_44_c1_t2;
+  wire [11:0] linear_y0_44_c1_t3;
   (* scm_table = "linear: linear.y0.multiple, 8 entries" *)
-  wire [15:0] linear_y0_44_c1_xor;
-  wire [15:0] linear_y0_44_c1_xor_t1;
-  reg [15:0] linear_y0_44_c2_q = 16'h0000;
-  wire [9:0] linear_y0_cut_45_c2;
+  wire [9:0] linear_y0_44_c1_xor;
+  wire [9:0] linear_y0_44_c1_xor_t1;
+  reg [9:0] linear_y0_44_c2_q = 10'h000;
   wire [4:0] linear_y0_digit_41_c0;
   (* scm_table = "linear: linear.y0.multiple, 32 entries" *)
-  wire [12:0] linear_y0_multiple_42_c0;
-  reg [12:0] linear_y0_multiple_42_c1_q = 13'h0000;
+  wire [6:0] linear_y0_multiple_42_c0;
+  reg [6:0] linear_y0_multiple_42_c1_q = 7'h00;
   output [12:0] out_data;
   wire [12:0] out_data;
   input out_ready;
@@ -82,17 +81,17 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   wire [2:0] x1_level_4_c1;
   wire [7:0] x2_2;
   wire [2:0] x2_level_5_c0;
-  wire [12:0] y0_48_c3_q;
+  wire [12:0] y0_47_c3_q;
   assign in_ready_t1 = ~ out_valid;
   assign in_ready = in_ready_t1 | out_ready;
   wire [30:0] table_0_ = 31'h43323221;
   assign parity_count_part_11_c0 = table_0_[{ parity_count_bits_10_c0, 2'h0 } +: 3];
   wire [15:0] table_1_ = 16'he994;
   assign parity_count_part_29_c0 = table_1_[{ parity_count_bits_10_c0, 1'h0 } +: 2];
-  wire [508:0] table_2_ = 509'h1740168015c015001440138012c01200114010800fc00f000e400d800cc00c000b400a8009c009000840078006c006000540048003c003000240018000c00000;
-  assign linear_y0_multiple_42_c0 = table_2_[{ linear_y0_digit_41_c0, 4'h0 } +: 13];
-  wire [127:0] table_3_ = 128'ha8009000780060004800300018000000;
-  assign linear_y0_44_c1_xor_t1 = table_3_[{ x1_level_4_c1, 4'h0 } +: 16];
+  wire [254:0] table_2_ = 255'h5d5a5754514e4b4845423f3c393633302d2a2724211e1b1815120f0c09060300;
+  assign linear_y0_multiple_42_c0 = table_2_[{ linear_y0_digit_41_c0, 3'h0 } +: 7];
+  wire [121:0] table_3_ = 122'h2a0024001e00180012000c000600000;
+  assign linear_y0_44_c1_xor_t1 = table_3_[{ x1_level_4_c1, 4'h0 } +: 10];
   assign linear_y0_44_c1_xor = linear_y0_44_c1_left ^ linear_y0_44_c1_xor_t1;
   assign linear_y0_44_c1_t1 = linear_y0_44_c1_left ^ linear_y0_44_c1_xor;
   assign linear_y0_44_c1_t2 = ~ linear_y0_44_c1_t1;
@@ -147,8 +146,8 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
     .layer1_node1_25_c2_q(layer1_node1_25_c2_q),
     .layer1_node2_33_c2(layer1_node2_33_c2),
     .layer1_node3_40_c2_q(layer1_node3_40_c2_q),
-    .linear_y0_cut_45_c2(linear_y0_cut_45_c2),
-    .y0_48_c3_q(out_data)
+    .linear_y0_44_c2_q(linear_y0_44_c2_q),
+    .y0_47_c3_q(out_data)
   );
   always @(posedge clk)
     if (rst) valid_1 <= 1'h0;
@@ -158,10 +157,9 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
     else if (in_ready) valid_2 <= valid_1;
   always @(posedge clk)
     if (in_ready) x1_1_c1_q <= x1_1;
-  assign linear_y0_44_c1 = linear_y0_44_c1_t3[16:1];
+  assign linear_y0_44_c1 = linear_y0_44_c1_t3[10:1];
   assign advance = in_ready;
   assign linear_y0_44_c1_left = { 3'h0, linear_y0_multiple_42_c1_q };
-  assign linear_y0_cut_45_c2 = linear_y0_44_c2_q[15:6];
   assign linear_y0_digit_41_c0 = in_data[12:8];
   assign parity_bit_6_c0 = in_data[5];
   assign parity_bit_7_c0 = in_data[13];
@@ -177,7 +175,7 @@ module scm_core(in_data, out_ready, clk, rst, in_ready, out_valid, out_data, in_
   assign x1_level_4_c1 = x1_1_c1_q[7:5];
   assign x2_2 = in_data[23:16];
   assign x2_level_5_c0 = in_data[23:21];
-  assign y0_48_c3_q = out_data;
+  assign y0_47_c3_q = out_data;
 endmodule
 
 module scm_core_layer1_node0(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_half_12_c0, layer1_node0_18_c2_q, x0_level_3_c0);
@@ -429,7 +427,7 @@ module scm_core_layer1_node3(x1_level_4_c0, x2_level_5_c0, clk, advance, parity_
   assign sum_38_c0_left = { 1'h0, sum_x0_37_c0 };
 endmodule
 
-module scm_core_readout(advance, linear_y0_cut_45_c2, layer1_node0_18_c2_q, layer1_node1_25_c2_q, layer1_node2_33_c2, layer1_node3_40_c2_q, y0_48_c3_q, clk);
+module scm_core_readout(advance, linear_y0_44_c2_q, layer1_node0_18_c2_q, layer1_node1_25_c2_q, layer1_node2_33_c2, layer1_node3_40_c2_q, y0_47_c3_q, clk);
   input advance;
   wire advance;
   input clk;
@@ -442,31 +440,31 @@ module scm_core_readout(advance, linear_y0_cut_45_c2, layer1_node0_18_c2_q, laye
   wire layer1_node2_33_c2;
   input layer1_node3_40_c2_q;
   wire layer1_node3_40_c2_q;
-  input [9:0] linear_y0_cut_45_c2;
-  wire [9:0] linear_y0_cut_45_c2;
+  input [9:0] linear_y0_44_c2_q;
+  wire [9:0] linear_y0_44_c2_q;
   (* keep = 32'd1 *)
-  wire [12:0] y0_48_c2;
-  wire [12:0] y0_48_c2_left;
-  wire [12:0] y0_48_c2_t1;
-  wire [12:0] y0_48_c2_t2;
-  wire [14:0] y0_48_c2_t3;
+  wire [12:0] y0_47_c2;
+  wire [12:0] y0_47_c2_left;
+  wire [12:0] y0_47_c2_t1;
+  wire [12:0] y0_47_c2_t2;
+  wire [14:0] y0_47_c2_t3;
   (* scm_table = "output: output.y0.part, 16 entries" *)
-  wire [12:0] y0_48_c2_xor;
-  wire [12:0] y0_48_c2_xor_t1;
-  output [12:0] y0_48_c3_q;
-  reg [12:0] y0_48_c3_q = 13'h0000;
-  wire [3:0] y0_bits_46_c2;
-  assign y0_48_c2_t3 = { 4'h0, linear_y0_cut_45_c2, 1'h0 } - { 1'h0, y0_48_c2_t2, 1'h1 };
+  wire [12:0] y0_47_c2_xor;
+  wire [12:0] y0_47_c2_xor_t1;
+  output [12:0] y0_47_c3_q;
+  reg [12:0] y0_47_c3_q = 13'h0000;
+  wire [3:0] y0_bits_45_c2;
+  assign y0_47_c2_t3 = { 4'h0, linear_y0_44_c2_q, 1'h0 } - { 1'h0, y0_47_c2_t2, 1'h1 };
   wire [252:0] table_0_ = 253'h1ec31e6b1f4f1ef7012300cb01af0157022701cf02b3025b0487042f051304bb;
-  assign y0_48_c2_xor_t1 = table_0_[{ y0_bits_46_c2, 4'h0 } +: 13];
-  assign y0_48_c2_xor = y0_48_c2_left ^ y0_48_c2_xor_t1;
-  assign y0_48_c2_t1 = y0_48_c2_left ^ y0_48_c2_xor;
-  assign y0_48_c2_t2 = ~ y0_48_c2_t1;
+  assign y0_47_c2_xor_t1 = table_0_[{ y0_bits_45_c2, 4'h0 } +: 13];
+  assign y0_47_c2_xor = y0_47_c2_left ^ y0_47_c2_xor_t1;
+  assign y0_47_c2_t1 = y0_47_c2_left ^ y0_47_c2_xor;
+  assign y0_47_c2_t2 = ~ y0_47_c2_t1;
   always @(posedge clk)
-    if (advance) y0_48_c3_q <= y0_48_c2;
-  assign y0_48_c2 = y0_48_c2_t3[13:1];
-  assign y0_48_c2_left = { 3'h0, linear_y0_cut_45_c2 };
-  assign y0_bits_46_c2 = { layer1_node0_18_c2_q, layer1_node3_40_c2_q, layer1_node1_25_c2_q, layer1_node2_33_c2 };
+    if (advance) y0_47_c3_q <= y0_47_c2;
+  assign y0_47_c2 = y0_47_c2_t3[13:1];
+  assign y0_47_c2_left = { 3'h0, linear_y0_44_c2_q };
+  assign y0_bits_45_c2 = { layer1_node0_18_c2_q, layer1_node3_40_c2_q, layer1_node1_25_c2_q, layer1_node2_33_c2 };
 endmodule
 
 `default_nettype wire

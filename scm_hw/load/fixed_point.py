@@ -82,7 +82,8 @@ class FixedPoint:
 def linear_groups(weights: Integers) -> list[tuple[int, ...]]:
     """The features whose products are cut together, given the coefficients of one output.
 
-    So few that a chain of DSP blocks adds them in a cycle, and of one sign, so that it can.
+    So few that DSP blocks add them in the cycle in which they multiply, and of one sign, so that
+    they can.
     """
     signs = [np.flatnonzero(weights > 0).tolist(), np.flatnonzero(weights < 0).tolist()]
     return [

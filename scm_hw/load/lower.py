@@ -258,8 +258,12 @@ def _cut_mechanism(build: Builder, model: Model, fixed: FixedPoint, whole: Terms
 def _cut(
     build: Builder, fixed: FixedPoint, refs: tuple[Ref, ...], weights: tuple[int, ...], name: str
 ) -> Ref:
-    total = build.add(Sum(refs, weights, name=name))
-    return build.add(Shift(total, fixed.dropped_bits, name=f"{name}.cut"))
+    # Synthesis takes zeros at the end of constants out of multipliers, and then doesn't see that
+    # the DSP blocks could add: at least one is odd.
+    common = math.gcd(*weights, 1 << fixed.dropped_bits)
+    total = build.add(Sum(refs, tuple(w // common for w in weights), name=name))
+    dropped = fixed.dropped_bits - (common.bit_length() - 1)
+    return build.add(Shift(total, dropped, name=f"{name}.cut")) if dropped else total
 
 
 def _score(

@@ -30,8 +30,8 @@ from scm_hw.ir.part import Kind
 from scm_hw.rtl.ports import core_members, fields
 from scm_hw.rtl.queue import ResultQueue
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of, table_comment
-from scm_hw.schedule import Schedule
-from scm_hw.target import ABSORBING, dsp_sums, free_ops
+from scm_hw.schedule import Schedule, sums_in_blocks
+from scm_hw.target import ABSORBING, free_ops
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class _Datapath:
         self.program = core.program
         self.cycles = core.schedule.cycles
         self.free = free_ops(core.program, core.schedule.tech)
-        self.in_dsp = dsp_sums(core.program, core.schedule.tech)
+        self.in_dsp = sums_in_blocks(core.program, self.cycles, core.schedule.tech)
         self.inputs = self._unpack()
         self.known: dict[tuple[Ref, int], Value] = {}
         self.copies: dict[tuple[Ref, int, str], Signal] = {}

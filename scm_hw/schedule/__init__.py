@@ -4,7 +4,7 @@ from scm_hw.schedule.around import Around
 from scm_hw.schedule.costs import Cost, by_operation, estimate
 from scm_hw.schedule.ends import Ends
 from scm_hw.schedule.pipeline import MODES, Layout, lay_out
-from scm_hw.schedule.schedule import Schedule, schedule
+from scm_hw.schedule.schedule import Schedule, schedule, sums_in_blocks
 
 __all__ = [
     "MODES",
@@ -17,4 +17,5 @@ __all__ = [
     "estimate",
     "lay_out",
     "schedule",
+    "sums_in_blocks",
 ]

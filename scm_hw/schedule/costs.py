@@ -22,10 +22,9 @@ from scm_hw.ir import (
     operands,
     ranges,
 )
-from scm_hw.schedule.schedule import Schedule
+from scm_hw.schedule.schedule import Schedule, sums_in_blocks
 from scm_hw.target import (
     Technology,
-    dsp_sums,
     dsps,
     free_ops,
     is_clocked,
@@ -69,7 +68,7 @@ def by_operation(program: Program, schedule: Schedule) -> list[Cost]:
     """What each operation costs, with the registers that hold it."""
     known = ranges(program)
     tech = schedule.tech
-    free, in_dsp = free_ops(program, tech), dsp_sums(program, tech)
+    free, in_dsp = free_ops(program, tech), sums_in_blocks(program, schedule.cycles, tech)
     held = _held_cycles(program, schedule, free)
     return [
         Cost(lut=_luts(program, ref, known, free, in_dsp, tech), dsp=_dsps(op, known, tech))

@@ -8,11 +8,12 @@ ranks, one more than the last cycle.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 from scm_hw.errors import OptionError
-from scm_hw.ir import Input, Op, Program, Ref, operands, ranges
+from scm_hw.ir import Input, Op, Product, Program, Ref, operands, ranges
 from scm_hw.schedule.ends import Ends
 from scm_hw.target import TECHNOLOGIES, Technology, delay, dsp_sums, free_ops, is_clocked
 
@@ -63,12 +64,8 @@ def schedule(
     scale, register = tech.scale, tech.register * tech.scale
     known = ranges(program)
     free = free_ops(program, tech)
-    in_dsp = dsp_sums(program, tech)
     takes = [
-        0.0
-        if ref in free
-        else (tech.dsp_add if ref in in_dsp else delay(op, known, known[ref], tech)) * scale
-        for ref, op in program
+        0.0 if ref in free else delay(op, known, known[ref], tech) * scale for ref, op in program
     ]
     budget = 1000.0 / clock_mhz * USABLE - tech.setup * scale
     starts = [0.0 if is_clocked(op) else register for op in program.ops]
@@ -93,10 +90,16 @@ def _as_soon_as_possible(
     arrival = register + ends.arrival * tech.scale
     # A rank of registers at the inputs: they are read in the cycle after their own.
     first = (1, register) if ends.input_register else (0, arrival)
+    in_block = dsp_sums(program, tech)
     cycle: list[int] = []
     ready: list[float] = []
     for ref, op in program:
         at, start = _latest(operands(op), cycle, ready, register)
+        behind = ref in in_block and _follows_product(program, ref, cycle, at)
+        if behind and start + tech.dsp_add * tech.scale <= budget:
+            cycle.append(at)
+            ready.append(start + tech.dsp_add * tech.scale)
+            continue
         if isinstance(op, Input):
             at, start = first
         elif is_clocked(op):
@@ -114,6 +117,25 @@ def _as_soon_as_possible(
         stages[0] = arrival
     cycles = tuple(_place(r, op, cycle[r], free) for r, op in program)
     return Schedule(cycles, last + 1, period, tuple(stages), tech, ends)
+
+
+def sums_in_blocks(program: Program, cycles: Sequence[int | None], tech: Technology) -> set[Ref]:
+    """Additions that DSP blocks do: those in the cycle of a product of theirs.
+
+    Behind a register synthesis adds in LUTs.
+    """
+    return {
+        ref
+        for ref in dsp_sums(program, tech)
+        if _follows_product(program, ref, cycles, cycles[ref])
+    }
+
+
+def _follows_product(
+    program: Program, ref: Ref, cycles: Sequence[int | None], at: int | None
+) -> bool:
+    factors = (r for r in operands(program.ops[ref]) if isinstance(program.ops[r], Product))
+    return any(cycles[r] == at for r in factors)
 
 
 def _place(ref: Ref, op: Op, cycle: int, free: set[Ref]) -> int | None:

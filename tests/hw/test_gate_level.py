@@ -16,6 +16,7 @@ from scm_hw import build as building
 from scm_hw.build import BuildOptions, build
 from scm_hw.design import CORE, Design, Options, compile_model
 from scm_hw.errors import MismatchError, OptionError, ToolError
+from scm_hw.schedule import Schedule, sums_in_blocks
 from scm_hw.tools.synthesis import synthesise
 from scm_hw.verify import SimResult, primitives, run_netlist
 from scm_hw.verify.check import select_vectors
@@ -82,6 +83,24 @@ def simulated(
         plan.initiation_interval,
         workdir=folder / "work",
     )
+
+
+@pytest.mark.parametrize("pipeline", ["balanced", "min-latency"])
+def test_netlists_with_products_added_in_their_blocks(pipeline: str, tmp_path: Path) -> None:
+    """Pairs of products of either sign, in as many blocks, and carry-save adders behind them."""
+    model = random_model(3, features=5, layers=(12,), input_bits=10, bits=7, rows=4)
+    board = boards.by_part("xc7a100tcsg324-1", 90.0)
+    options = Options(fold="none", frac_bits=12, output_bits=12, pipeline=pipeline)
+    design = compile_model(model, board, options)
+    plan = design.schedule
+    assert isinstance(plan, Schedule)
+    pairs = sums_in_blocks(design.program, plan.cycles, plan.tech)
+    assert pairs
+    netlist = netlist_of(design, tmp_path)
+    # As many fabric adders fewer: blocks are cascaded, or add by their third input.
+    text = netlist.read_text()
+    assert len(re.findall(r"\.OPMODE\(7'h(?:15|35)\)", text)) == len(pairs)
+    assert simulated(design, netlist, tmp_path).failures == ()
 
 
 @pytest.mark.parametrize(

@@ -279,9 +279,9 @@ def test_cut_products_are_rounded_down_in_groups(mechanism: str) -> None:
         np.testing.assert_array_equal(found, cut_outputs(model, whole)[0])
 
 
-def test_groups_have_one_sign_and_four_products_at_most() -> None:
+def test_groups_have_one_sign_and_two_products_at_most() -> None:
     weights = np.array([3, -1, 0, 5, 2, 7, 1, -4])
-    assert linear_groups(weights) == [(0, 3, 4, 5), (6,), (1, 7)]
+    assert linear_groups(weights) == [(0, 3), (4, 5), (6,), (1, 7)]
     assert linear_groups(np.zeros(4, np.int64)) == []
 
 

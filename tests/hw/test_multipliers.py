@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scm_hw.ir import Constant, Product, Program
+from scm_hw.ir import Builder, Constant, Input, Product, Program, Sum
 from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes import lower_sums
 from scm_hw.rtl import ScmCore, to_verilog
-from scm_hw.schedule import lay_out
-from scm_hw.target import XC7
+from scm_hw.schedule import estimate, lay_out, schedule, sums_in_blocks
+from scm_hw.target import TECHNOLOGIES, XC7
 from scm_hw.verify import run_amaranth, run_icarus
 from tests.hw.programs import packed_vectors, rows_for
 from tests.support import optimise, random_model
@@ -76,3 +76,18 @@ def test_the_core_multiplies(seed: int, tmp_path: Path) -> None:
     path.write_text(to_verilog(core, "scm_core"))
     run = run_icarus(path, vectors, layout.schedule.latency, 1, workdir=tmp_path / "work")
     assert run.failures == ()
+
+
+def test_blocks_add_what_they_multiply_in_the_same_cycle() -> None:
+    """Behind a register it is an addition in LUTs, and counted as one."""
+    build = Builder()
+    codes = tuple(build.add(Input(i, 0, 4095)) for i in range(2))
+    total = build.add(Sum(codes, (2731, 1999)))
+    lowered = lower_sums(build.program(codes, (total,)), multipliers=True, tech=XC7)
+    slow, fast = (schedule(lowered, clock_mhz=clock) for clock in (100, 130))
+    assert (slow.latency, fast.latency) == (1, 2)
+    assert len(sums_in_blocks(lowered, slow.cycles, XC7)) == 1
+    assert sums_in_blocks(lowered, fast.cycles, XC7) == set()
+    assert estimate(lowered, fast).lut > estimate(lowered, slow).lut + 20
+    lut4 = TECHNOLOGIES["ecp5-6"]
+    assert sums_in_blocks(lowered, slow.cycles, lut4) == set()
