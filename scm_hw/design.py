@@ -86,6 +86,7 @@ class Options:
     tables: str = "auto"
     interface: str = "stream"
     tdata: int | None = None
+    crossing: bool = False
     handshake: str = "global"
     input_register: bool = False
     top: str = "uart"
@@ -95,11 +96,12 @@ class Options:
     toolchain: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.tdata is not None and self.interface != "axis":
-            raise OptionError(
-                f"tdata must be of AXI4-Stream, not of --interface {self.interface}; "
-                "add --interface axis"
-            )
+        for name, given in (("tdata", self.tdata is not None), ("crossing", self.crossing)):
+            if given and self.interface != "axis":
+                raise OptionError(
+                    f"{name} must be of AXI4-Stream, not of --interface {self.interface}; "
+                    "add --interface axis"
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +254,7 @@ class Design:
             latency=self.latency,
             handshake=self.options.handshake,
             tdata=self.options.tdata,
+            crossing=self.options.crossing,
         )
 
     @cached_property

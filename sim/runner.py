@@ -9,6 +9,7 @@ Ends with 0 where every scenario passed. What was found is in `outcomes.jsonl` i
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -104,6 +105,9 @@ def runtime_objects(options: argparse.Namespace) -> list[RuntimeObjects]:
     """
     folder, waves = options.workdir, options.waves
     top = options.axi or ("free_running" if options.free_running else "core")
+    if options.axi:
+        ports = json.loads(options.ports)
+        top += "_rows" * (ports["tdata"] is not None) + "_crossed" * ports["crossing"]
     return [
         RuntimeObjects(folder, waves=waves, kind="cocotb"),
         RuntimeObjects(folder, waves=waves, kind=top, files="verilator.o"),

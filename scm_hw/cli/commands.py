@@ -104,6 +104,11 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         "beats per row where needed (default: one packed word)",
     )
     parser.add_argument(
+        "--crossing",
+        action="store_true",
+        help="AXI4-Stream on a clock of its own, with asynchronous FIFOs to the core's",
+    )
+    parser.add_argument(
         "--top",
         choices=TOPS,
         default="uart",
@@ -190,6 +195,7 @@ def _options(args: argparse.Namespace) -> Options:
         # Not every command has these.
         interface=getattr(args, "interface", "stream"),
         tdata=getattr(args, "tdata", None),
+        crossing=getattr(args, "crossing", False),
         top=getattr(args, "top", "uart"),
         baud=getattr(args, "baud", DEFAULT_BAUD),
         toolchain=getattr(args, "toolchain", "auto"),

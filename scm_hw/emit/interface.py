@@ -9,7 +9,14 @@ from amaranth.lib.wiring import Component
 from scm_hw.boards import Board
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
-from scm_hw.rtl.axi import AxiLiteCore, AxiStreamCore, RowFormat, RowStream, WishboneCore
+from scm_hw.rtl.axi import (
+    AxiLiteCore,
+    AxiStreamCore,
+    CrossedStream,
+    RowFormat,
+    RowStream,
+    WishboneCore,
+)
 from scm_hw.rtl.header import headed
 from scm_hw.rtl.ports import CorePorts, VerilogCore
 from scm_hw.rtl.queue import waiting_core
@@ -87,6 +94,8 @@ def wrapped_core(interface: str, ports: CorePorts, digest: str, names: Names) ->
             out_signed=ports.out_signed,
             digest=digest,
         )
+    if ports.crossing:
+        return CrossedStream(wrapper)
     if interface == "wishbone":
         return WishboneCore(wrapper)
     return wrapper

@@ -50,6 +50,8 @@ class CorePorts:
     handshake: str = "global"
     tdata: int | None = None
     """Bits of an AXI4-Stream of rows as in C; None for packed words."""
+    crossing: bool = False
+    """Whether AXI4-Stream has a clock of its own."""
 
     @property
     def ready(self) -> bool:

@@ -16,6 +16,7 @@ from scm_hw.tools.process import run_tool
 INHERENT = {
     "DECLFILENAME": "a board top holds several modules in one file",
     "PROCASSINIT": "registers have an initial value, which the bitstream sets, and a reset",
+    "SYNCASYNCNET": "a reset that crosses clocks is set at once, and released by a synchroniser",
     "UNUSEDSIGNAL": "signals keep their names for the waveform, and carries may be dropped",
 }
 # Of classes whose other warnings count: operands of multipliers stay as narrow as DSP blocks take

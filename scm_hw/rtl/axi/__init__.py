@@ -2,6 +2,7 @@
 
 from scm_hw.rtl.axi.axi_lite import AxiLiteCore
 from scm_hw.rtl.axi.axi_stream import AxiStreamCore, byte_width
+from scm_hw.rtl.axi.crossing import CrossedStream
 from scm_hw.rtl.axi.rows import TDATA_BITS, RowFormat, RowStream
 from scm_hw.rtl.axi.wishbone import WishboneCore
 
@@ -9,6 +10,7 @@ __all__ = [
     "TDATA_BITS",
     "AxiLiteCore",
     "AxiStreamCore",
+    "CrossedStream",
     "RowFormat",
     "RowStream",
     "WishboneCore",
