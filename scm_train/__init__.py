@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         paper_settings,
     )
     from scm_train.pipelines import save
+    from scm_train.sequences import SequenceClassifier, SequenceRegressor
 
 __all__ = [
     "ClippedWarning",
@@ -48,6 +49,8 @@ __all__ = [
     "SCNClassifier",
     "SCNRegressor",
     "ScmTrainError",
+    "SequenceClassifier",
+    "SequenceRegressor",
     "paper_settings",
     "save",
 ]
@@ -57,9 +60,10 @@ def __getattr__(name: str) -> Any:
     # The learners import scikit-learn, and what only reads a model should not wait for it.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from scm_train import estimators, pipelines
+    from scm_train import estimators, pipelines, sequences
 
-    return getattr(pipelines if name == "save" else estimators, name)
+    homes = (pipelines if name == "save" else estimators, sequences)
+    return getattr(homes[name.startswith("Sequence")], name)
 
 
 def __dir__() -> list[str]:

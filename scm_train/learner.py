@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -182,6 +183,8 @@ class Learner(BaseEstimator):
 
     _algorithm: ClassVar[str]
     _task: ClassVar[str]
+    #: Ranges of features that don't follow from the rows, as those of taps.
+    _input_range: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def __init__(
         self,
@@ -324,7 +327,10 @@ class Learner(BaseEstimator):
 
     def _training_rows(self, X: Any, y: ArrayLike, **how: Any) -> TrainingRows:
         rules = ColumnRules(() if self.categories is None else self.categories, self.missing)
-        return training_rows(self, X, y, rules, self._code_bits(), **how)
+        rows = training_rows(self, X, y, rules, self._code_bits(), **how)
+        if self._input_range is not None:
+            rows = replace(rows, input_range=self._input_range)
+        return rows
 
     def _code_bits(self) -> int | str | None:
         if self._growth() == "families":

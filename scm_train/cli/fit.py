@@ -18,6 +18,7 @@ from scm_train.cli.description import described, print_result
 from scm_train.cli.endings import early_endings, ending_lines, growth_line
 from scm_train.cli.mechanism import fit_mechanism, mechanism_file
 from scm_train.cli.next_steps import show_next_steps
+from scm_train.cli.records import fit_records, of_records
 from scm_train.cli.training_data import Data, read, split
 from scm_train.data.clipping import clipped_columns, clipped_line
 from scm_train.errors import DataError
@@ -34,6 +35,9 @@ def fit(args: argparse.Namespace) -> None:
     """Train as the command line says, and write the model file."""
     reads = [args.data, mechanism_file(args.mechanism)]
     check_output(args.out, MODEL, reads, args.force)
+    if of_records(args):
+        fit_records(args, _learner)
+        return
     data = read(args)
     check_output(args.out, MODEL, data.files, args.force)
     if not args.quiet:

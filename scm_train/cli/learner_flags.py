@@ -21,11 +21,42 @@ from scm_train.cli.values import (
 
 
 def add_learner_flags(fit: argparse.ArgumentParser) -> None:
+    _add_sequences(fit.add_argument_group("records in the order of time").add_argument)
     add = fit.add_argument_group("learner").add_argument
     _add_growth(add)
     _add_layers(add)
     _add_nodes(add)
     _add_endings(add)
+
+
+def _add_sequences(add: Callable[..., Any]) -> None:
+    add(
+        "--lags",
+        default=None,
+        metavar="SIGNAL:LAGS,...",
+        help="rows of the past that the machine sees of each signal, such as speed:0..2,load:0+4 "
+        "or *:0..3 for all, or auto, chosen by validation error; hardware keeps the past itself",
+    )
+    add(
+        "--horizon",
+        type=int,
+        default=None,
+        metavar="ROWS",
+        help="rows ahead of the newest sample that the target is (0)",
+    )
+    add(
+        "--feedback",
+        default=None,
+        metavar="TARGET:LAGS",
+        help="rows of the past of the machine's own outputs that it sees, such as y:1..4, or auto; "
+        "hardware runs free on them",
+    )
+    add(
+        "--groups",
+        default=None,
+        metavar="COLUMN",
+        help="column that says which record a row is of (all rows are one record)",
+    )
 
 
 def _add_growth(add: Callable[..., Any]) -> None:

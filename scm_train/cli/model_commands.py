@@ -13,7 +13,8 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_model import Model
+from scm_model import Evaluation, Model
+from scm_model.memory import starts
 from scm_model.raw_table import RawTable
 from scm_train import datasets, model_file
 from scm_train.cli.console import say
@@ -24,7 +25,7 @@ from scm_train.cli.score_lines import tested_lines
 from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.data.files import read_features, read_rows, split_names
 from scm_train.errors import DataError, ParameterError
-from scm_train.evaluation.scores import class_indices, score
+from scm_train.evaluation.scores import class_indices, record_scores, score
 from scm_train.output_files import check_output, figure_kind, table_kind, write_output
 
 __all__ = ["evaluate", "info", "list_datasets", "plot", "predict"]
@@ -45,13 +46,16 @@ def evaluate(args: argparse.Namespace) -> None:
             raise ParameterError(
                 "evaluate must be given a data file; this model file has no test rows"
             )
-        X, targets, p0 = rows.inputs, rows.targets, rows.mechanism
+        X, targets, p0, first = rows.inputs, rows.targets, rows.mechanism, rows.first
     else:
         X, targets = _read_targets(machine, args)
-        p0 = _mechanism_column(machine, args)
+        p0, first = _mechanism_column(machine, args), _starts(machine, args, len(X))
     _warn_of_clipping(machine, X)
     result = {"model": args.model, "data": args.data, "rows": len(X)}
-    scores = score(machine, X, targets, p0)
+    if machine.memory is None:
+        scores = score(machine, X, targets, p0)
+    else:
+        scores = record_scores(machine, Evaluation(X, targets, first=first))
     if args.json:
         print_result(result | scores, as_json=True)
         return
@@ -69,7 +73,8 @@ def predict(args: argparse.Namespace) -> None:
         check_output(args.out, table_kind(header), reads, args.force)
     X = _features(machine, args)
     _warn_of_clipping(machine, X)
-    y = machine.predict(X, _mechanism_column(machine, args))
+    p0, first = _mechanism_column(machine, args), _starts(machine, args, len(X))
+    y = machine.predict(X, p0, first=first)
     lines = y.reshape(len(y), -1).tolist()
     if args.out is not None:
         text = io.StringIO()
@@ -131,6 +136,18 @@ def _features(machine: Model, args: argparse.Namespace) -> NDArray[np.float64] |
     for note in notes:
         say(f"note: {note}", sys.stderr)
     return X
+
+
+def _starts(machine: Model, args: argparse.Namespace, rows: int) -> NDArray[np.bool_] | None:
+    """Where the records of a data file begin, for a machine with memory."""
+    if machine.memory is None:
+        if args.groups is not None:
+            raise ParameterError("--groups must be left out for a model without memory")
+        return None
+    if args.groups is None:
+        return starts(None, rows)
+    groups = read_features(args.data, [args.groups], options=table_options(args))
+    return starts(np.asarray(groups)[:, 0], rows)
 
 
 def _mechanism_column(machine: Model, args: argparse.Namespace) -> NDArray[np.float64] | None:

@@ -264,6 +264,7 @@ def _add_evaluate(commands: Any) -> None:
     evaluate.add_argument(
         "--target", action="append", help="target columns, if their names differ from the model's"
     )
+    _add_records(evaluate)
     _add_given_mechanism(evaluate)
     _add_output(evaluate)
     add_format_flags(evaluate)
@@ -275,9 +276,19 @@ def _add_predict(commands: Any) -> None:
     predict.add_argument("data", help="data file with the model's features")
     predict.add_argument("--out", help="CSV file to write (default: standard output)")
     _add_force(predict)
+    _add_records(predict)
     _add_given_mechanism(predict)
     _add_output(predict)
     add_format_flags(predict)
+
+
+def _add_records(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="of a model with memory: column that says which record a row is of (default: all "
+        "rows are one record)",
+    )
 
 
 def _add_plot(commands: Any) -> None:

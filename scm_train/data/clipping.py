@@ -40,6 +40,8 @@ def clipped_columns(machine: Model, X: NDArray) -> list[Clipped]:
     if not len(X):
         return []
     found = []
+    if machine.memory is not None:
+        return _clipped_signals(machine, X)
     if machine.columns is not None:
         X = _numbers_seen(machine.columns, X)
     for i in _clipping(machine):
@@ -47,6 +49,15 @@ def clipped_columns(machine: Model, X: NDArray) -> list[Clipped]:
         share = float(np.mean((X[:, i] < low) | (X[:, i] > high)))
         if share:
             found.append(Clipped(machine.features[i], share, low, high))
+    return sorted(found, key=lambda column: -column.share)
+
+
+def _clipped_signals(machine: Model, X: NDArray) -> list[Clipped]:
+    found = []
+    for name, values, low, high in zip(machine.signals, X.T, *machine.signal_ranges, strict=True):
+        share = float(np.mean((values < low) | (values > high)))
+        if share:
+            found.append(Clipped(name, share, float(low), float(high)))
     return sorted(found, key=lambda column: -column.share)
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scm_model import FamilyLayer, Model, classes_of
+from scm_model import Evaluation, FamilyLayer, Model, classes_of
+from scm_model.memory import check_first
 from scm_model.scaling import to_unit
 from scm_model.suggestions import did_you_mean
 from scm_train.errors import DataError
 from scm_train.families.losses import probabilities
 
-__all__ = ["class_indices", "score"]
+__all__ = ["class_indices", "record_scores", "score"]
 
 
 def score(
@@ -29,7 +30,32 @@ def score(
     of always answering the most frequent class, and ``confusion``: a row per class, a column per
     answer.
     """
-    y_norm = machine.decision(X, mechanism_values)
+    return _scores(machine, machine.decision(X, mechanism_values), targets)
+
+
+def record_scores(machine: Model, rows: Evaluation) -> dict[str, Any]:
+    """The same of records, over the rows with a full history. With feedback the machine runs free;
+    ``one_step_rmse`` is what it errs by where it sees measured outputs."""
+    memory = machine.memory
+    assert memory is not None
+    first = check_first(rows.first, len(rows))
+    full = memory.complete(first)
+    if not full.any():
+        raise DataError(
+            f"records to test on must be longer than the history of {memory.depth} rows; "
+            "hold out more of them with --test-fraction"
+        )
+    targets = rows.targets[full]
+    if not memory.feedback:
+        return _scores(machine, machine.decision(rows.inputs, first=first)[full], targets)
+    measured = rows.targets
+    free = machine.decision(rows.inputs, first=first, outputs=measured, simulate=True)[full]
+    ahead = machine.decision(rows.inputs, first=first, outputs=measured)[full]
+    one_step = ahead - to_unit(targets, machine.target_min, machine.target_max)
+    return _scores(machine, free, targets) | {"one_step_rmse": _rmse(one_step)}
+
+
+def _scores(machine: Model, y_norm: NDArray[np.float64], targets: NDArray) -> dict[str, Any]:
     if machine.classes is not None:
         return _class_scores(machine, y_norm, targets)
     error = y_norm - to_unit(targets, machine.target_min, machine.target_max)

@@ -34,6 +34,7 @@ ROOMS = (
     "learner",
     "estimators",
     "pipelines",
+    "sequences",
     # The names that `import scm_train` offers.
     "scm_train",
     "cli",

@@ -1,0 +1,351 @@
+"""Estimators of records: samples in the order of time, of which each sees those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from scm_model import Memory, Model, Tap
+from scm_model.columns import column_names, in_memory
+from scm_model.memory import starts
+from scm_train import model_file
+from scm_train.errors import DataError, ParameterError
+from scm_train.estimators import SCMClassifier, SCMRegressor
+from scm_train.learner import Learner
+from scm_train.sequences.choose import choose_taps
+from scm_train.sequences.lags import Lags, parse_lags
+from scm_train.sequences.records import Records, divide, segments
+
+__all__ = ["SequenceClassifier", "SequenceRegressor"]
+
+Floats = NDArray[np.float64]
+AnyLags = str | Sequence[str] | Mapping[str, object]
+
+
+class _Sequences(BaseEstimator):
+    """What both tasks have in common."""
+
+    _learner: ClassVar[type[Learner]]
+
+    def __init__(
+        self,
+        estimator: Learner | None = None,
+        *,
+        lags: AnyLags = "auto",
+        horizon: int = 0,
+        most_lag: int = 8,
+    ):
+        self.estimator = estimator
+        self.lags = lags
+        self.horizon = horizon
+        self.most_lag = most_lag
+
+    def _records(self, X: Any, y: Any, groups: ArrayLike | None) -> Records:
+        """The rows of ``fit``, and the names of signals and targets."""
+        for name in ("horizon", "most_lag"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ParameterError(f"{name} must be a whole number of rows, not {value!r}")
+        named, targets = column_names(X), column_names(y)
+        rows, y = np.asarray(in_memory(X), dtype=np.float64), np.asarray(in_memory(y))
+        if rows.ndim != 2 or len(rows) != len(y):
+            raise DataError(
+                f"records must be rows of signals with a target each, not of shapes {rows.shape} "
+                f"and {y.shape}"
+            )
+        if not np.isfinite(rows).all():
+            raise DataError("signals must be finite numbers in every row of a record")
+        width = rows.shape[1]
+        self.signal_names_ = tuple(f"x{i}" for i in range(width)) if named is None else named
+        count = 1 if y.ndim == 1 else y.shape[1]
+        default = ("y",) if count == 1 else tuple(f"y{j}" for j in range(count))
+        self.target_names_ = default if targets is None else targets
+        self.n_features_in_ = width
+        return Records.ahead(rows, y, starts(groups, len(rows)), self.horizon)
+
+    def _fit_records(self, records: Records, feedback: Lags | None, auto_outputs: int) -> Memory:
+        """The memory of the machine: taps that were asked for, or that validation chose."""
+        asked: Lags = {}
+        if self.lags != "auto":
+            asked = parse_lags(self.lags, self.signal_names_, "lags", 0)
+            missing = [name for name in self.signal_names_ if name not in asked]
+            if missing:
+                raise ParameterError(
+                    f"lags must be told for {missing[0]!r} as well; leave the column out of the "
+                    "rows, or give it lag 0"
+                )
+        taps = [
+            Tap(place, lag)
+            for place, name in enumerate(self.signal_names_)
+            for lag in asked.get(name, (0,))
+        ]
+        count = len(self.signal_names_)
+        for output, name in enumerate(self.target_names_):
+            own = (feedback or {}).get(name, ())
+            taps += [Tap(count + output, lag) for lag in own]
+        if self.lags == "auto" or auto_outputs:
+            taps = self._chosen(records, taps, auto_outputs)
+        rest = np.r_[records.signals.mean(axis=0), self._rest_of_targets(records)]
+        return Memory(self.signal_names_, tuple(sorted(taps)), rest, self.horizon)
+
+    def _chosen(self, records: Records, start: list[Tap], outputs: int) -> list[Tap]:
+        count, reach = len(self.signal_names_), range(self.most_lag + 1)
+        candidates = [*start]
+        if self.lags == "auto":
+            candidates += [Tap(source, lag) for source in range(count) for lag in reach]
+        candidates += [Tap(count + j, lag) for j in range(outputs) for lag in reach[1:]]
+        if outputs and not any(tap.source >= count for tap in start):
+            # A machine that is to see itself sees its last output at least.
+            start = [*start, *(Tap(count + j, 1) for j in range(outputs))]
+        learn, held = divide(records, self.most_lag + self.horizon)
+        return choose_taps(learn, held, sorted({*candidates, *start}), start, count)
+
+    def _rest_of_targets(self, records: Records) -> Floats:
+        return np.zeros(0)
+
+    def _trained(
+        self, memory: Memory, rows: tuple[Floats, NDArray], held: tuple[Floats, NDArray]
+    ) -> Model:
+        """The learner's machine on rows of taps, with its memory."""
+        if len(rows[0]) < 2 or not len(held[0]):
+            raise DataError(
+                f"records must be longer than their history of {memory.depth} rows, of which "
+                f"{len(rows[0])} rows to learn from and {len(held[0])} to choose by are left"
+            )
+        learner = clone(self.estimator) if self.estimator is not None else self._learner()
+        low, high = self._source_ranges(memory, rows)
+        learner._input_range = tuple(
+            ends[[tap.source for tap in memory.taps]] for ends in (low, high)
+        )
+        learner.fit(*rows, eval_set=held)
+        self.history_ = learner.history_
+        machine: Model = learner.machine_
+        targets = machine.targets if machine.is_classifier else self.target_names_
+        settings = machine.info.get("settings", {}) | {
+            "lags": [list(tap) for tap in memory.taps],
+            "horizon": memory.horizon,
+        }
+        return replace(
+            machine,
+            memory=memory,
+            features=memory.names(targets),
+            targets=targets,
+            info=machine.info | {"settings": settings},
+        )
+
+    def _source_ranges(self, memory: Memory, rows: tuple[Floats, NDArray]) -> tuple[Floats, Floats]:
+        """Ranges of signals and, where they come back, of outputs; taps of a source share one."""
+        X, count = rows[0], len(memory.signals)
+        outputs = rows[1].reshape(len(X), -1).T if memory.feedback else ()
+        seen = [
+            X[:, [place for place, tap in enumerate(memory.taps) if tap.source == source]]
+            for source in range(count)
+        ]
+        low = np.array([values.min() for values in (*seen, *outputs)], dtype=np.float64)
+        high = np.array([values.max() for values in (*seen, *outputs)], dtype=np.float64)
+        # A constant has no range to scale by; any will do, and hardware wants one.
+        return low, np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low))))
+
+    def save(
+        self,
+        path: str | Path,
+        X: Any = None,
+        y: Any = None,
+        groups: ArrayLike | None = None,
+    ) -> None:
+        """Write the machine to a model file, with records that it has not seen, if given."""
+        check_is_fitted(self)
+        machine = self.machine_
+        if X is not None:
+            machine = self.with_evaluation(X, y, groups)
+        model_file.save(machine, path)
+
+    def with_evaluation(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Model:
+        """The machine with records to be compared on, as many as a file may have."""
+        check_is_fitted(self)
+        rows = np.asarray(in_memory(X), dtype=np.float64)
+        told = np.asarray(in_memory(y))
+        records = Records.ahead(rows, told, starts(groups, len(rows)), self.horizon)
+        kept = records.known.copy()
+        kept[model_file.MAX_EVALUATION_ROWS :] = False
+        part = records.taken(kept)
+        targets = part.targets
+        if self.machine_.is_classifier:
+            targets = np.searchsorted(self.machine_.labels, targets)
+        else:
+            targets = targets.reshape(len(part), -1).astype(np.float64)
+        return self.machine_.with_evaluation(part.signals, targets, first=part.first)
+
+    def _scored(self, y: Any, groups: ArrayLike | None) -> tuple[NDArray, NDArray[np.bool_]]:
+        """Targets of each row, and which rows have one and a full history."""
+        told = np.asarray(in_memory(y))
+        blank = np.zeros((len(told), 1))
+        records = Records.ahead(blank, told, starts(groups, len(told)), self.horizon)
+        return records.targets, records.scored(self.machine_.memory)
+
+
+class SequenceRegressor(RegressorMixin, _Sequences):
+    """Predicts targets from the present and the past of signals, and of itself.
+
+    Parameters
+    ----------
+    estimator : SCMRegressor or None
+        What learns from rows of taps; None: ``SCMRegressor()``.
+    lags : "auto", str or mapping
+        Rows of the past of each signal: ``"speed:0..2,current:0+4"``, ``{"speed": [0, 1, 2]}``, or
+        ``"*:0..3"`` for all. ``"auto"`` adds those that lower the validation error, up to
+        ``most_lag``.
+    horizon : int
+        Rows ahead of the newest sample that the targets are.
+    feedback : None, "auto", str or mapping
+        Rows of the past of the machine's own outputs that it sees, as ``"y:1..4"``. It learns from
+        measured targets, one step ahead, and runs free in hardware; its outputs are held in the
+        range of the training targets, which bounds them.
+    rounds : int
+        Of learning again with what came back when it ran free; kept where validation records are
+        predicted better.
+    most_lag : int
+        The furthest lag that ``"auto"`` tries.
+
+    Attributes
+    ----------
+    machine_ : Model
+        The trained machine, with its memory.
+    free_run_errors_ : list of float
+        With feedback, the validation RMSE running free after each round.
+    """
+
+    _learner = SCMRegressor
+
+    def __init__(
+        self,
+        estimator: Learner | None = None,
+        *,
+        lags: AnyLags = "auto",
+        horizon: int = 0,
+        feedback: AnyLags | None = None,
+        rounds: int = 2,
+        most_lag: int = 8,
+    ):
+        super().__init__(estimator, lags=lags, horizon=horizon, most_lag=most_lag)
+        self.feedback = feedback
+        self.rounds = rounds
+
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
+        """Learn from samples ``X`` (n, signals) and targets ``y`` (n,) or (n, m), in order.
+
+        ``groups`` says which record each row is of; None: all are one.
+        """
+        records = self._records(X, y, groups)
+        records = replace(records, targets=records.targets.astype(np.float64))
+        self._single = records.targets.ndim == 1
+        auto = len(self.target_names_) if self.feedback == "auto" else 0
+        told = None
+        if self.feedback is not None and not auto:
+            told = parse_lags(self.feedback, self.target_names_, "feedback", 1)
+        memory = self._fit_records(records, told, auto)
+        learn, held = divide(records, memory.depth + self.horizon)
+        self.machine_ = self._trained(memory, learn.taps(memory), held.taps(memory))
+        self.free_run_errors_ = []
+        if memory.feedback:
+            self._learn_from_itself(memory, learn, held)
+        return self
+
+    def _rest_of_targets(self, records: Records) -> Floats:
+        return records.measured.mean(axis=0)
+
+    def _learn_from_itself(self, memory: Memory, learn: Records, held: Records) -> None:
+        """Rounds with what came back; the machine that runs free best stays."""
+        best, machine = self.machine_, self.machine_
+        self.free_run_errors_ = [_free_error(machine, held)]
+        for _ in range(self.rounds):
+            seen = [
+                _joined(part.taps(memory), _own_taps(machine, part, memory))
+                for part in (learn, held)
+            ]
+            machine = self._trained(memory, seen[0], seen[1])
+            error = _free_error(machine, held)
+            if error < min(self.free_run_errors_):
+                best = machine
+            self.free_run_errors_.append(error)
+        self.machine_ = best
+
+    def predict(
+        self,
+        X: Any,
+        groups: ArrayLike | None = None,
+        *,
+        outputs: ArrayLike | None = None,
+        simulate: bool | None = None,
+    ) -> Floats:
+        """Targets of each row. With feedback: one step ahead from measured ``outputs``, or (by
+        default without them, and always with ``simulate``) running free."""
+        check_is_fitted(self)
+        first = starts(groups, len(X))
+        told = None if outputs is None else np.asarray(outputs).reshape(len(X), -1)
+        found = self.machine_.predict(X, first=first, outputs=told, simulate=simulate)
+        return found[:, 0] if self._single else found
+
+    def score(self, X: Any, y: Any, groups: ArrayLike | None = None, **how: Any) -> float:  # type: ignore[override]
+        """R² of the rows with a full history."""
+        targets, rows = self._scored(y, groups)
+        found = np.asarray(self.predict(X, groups, **how))
+        wanted = targets.reshape(len(targets), -1)[rows].astype(np.float64)
+        error = ((found.reshape(len(targets), -1)[rows] - wanted) ** 2).sum(axis=0)
+        return float(np.mean(1 - error / ((wanted - wanted.mean(axis=0)) ** 2).sum(axis=0)))
+
+
+class SequenceClassifier(ClassifierMixin, _Sequences):
+    """Labels from the present and the past of signals; see :class:`SequenceRegressor`."""
+
+    _learner = SCMClassifier
+
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
+        """Learn from samples ``X`` (n, signals) and labels ``y`` (n,), in order."""
+        records = self._records(X, y, groups)
+        memory = self._fit_records(records, None, 0)
+        learn, held = divide(records, memory.depth + self.horizon)
+        known = np.unique(learn.targets)
+        taps, labels = held.taps(memory)
+        # What only the held-out records have can't be chosen by.
+        seen = np.isin(labels, known)
+        self.machine_ = self._trained(memory, learn.taps(memory), (taps[seen], labels[seen]))
+        self.classes_ = self.machine_.labels
+        return self
+
+    def predict(self, X: Any, groups: ArrayLike | None = None) -> NDArray:
+        """Labels of each row."""
+        check_is_fitted(self)
+        return self.machine_.predict(X, first=starts(groups, len(X)))
+
+    def score(self, X: Any, y: Any, groups: ArrayLike | None = None) -> float:  # type: ignore[override]
+        """Share of right labels among the rows with a full history."""
+        targets, rows = self._scored(y, groups)
+        return float((self.predict(X, groups)[rows] == targets[rows]).mean())
+
+
+def _own_taps(machine: Model, records: Records, memory: Memory) -> tuple[Floats, NDArray]:
+    """Rows of taps with what came back in a free run, in pieces that run side by side."""
+    pieces = segments(records, memory.depth)
+    found = machine.predict(
+        pieces.signals, first=pieces.first, outputs=pieces.measured, simulate=True
+    )
+    return pieces.taps(memory, found)
+
+
+def _free_error(machine: Model, held: Records) -> float:
+    """RMSE over the held-out records, running free from a history of measured targets."""
+    found = machine.predict(held.signals, first=held.first, outputs=held.measured, simulate=True)
+    rows = held.scored(machine.memory)
+    return float(np.sqrt(np.mean((found[rows] - held.measured[rows]) ** 2)))
+
+
+def _joined(*parts: tuple[Floats, NDArray]) -> tuple[Floats, NDArray]:
+    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
