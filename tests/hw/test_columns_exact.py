@@ -15,10 +15,13 @@ from numpy.testing import assert_array_equal
 from scm_hw import Core
 from scm_hw.boards import get
 from scm_hw.build import load_design
+from scm_hw.common.packing import pack, unpack
 from scm_hw.design import Design, Options, compile_model
 from scm_hw.emit import formats_files
-from scm_hw.emit.identity import describe
+from scm_hw.emit.identity import describe, identity
 from scm_hw.errors import LinkError, OptionError
+from scm_hw.host import Board
+from scm_hw.host.compare import compare
 from scm_hw.ir import AtLeast, Concat, Table
 from scm_hw.ir.interp import interpret
 from scm_hw.load import choose_fixed_point, fixed_output, lower, quantise
@@ -27,7 +30,9 @@ from scm_hw.verify.check import simulate
 from scm_hw.verify.rows import check_rows, hardware_inputs, read_csv
 from scm_model import Model, codes, evaluate, input_codes, write_model
 from scm_model.raw_columns import FULL_RANGE, VALUE
+from scm_model.raw_table import RawTable
 from tests.column_models import FEATURES, column_model, raw_rows, with_columns
+from tests.hw.fake_board import FakeBoard
 from tests.hw.test_families import family_model
 from tests.support import optimise
 
@@ -252,3 +257,25 @@ def test_a_component_takes_labels() -> None:
     found = [list(core.encode(row).values()) for row in rows]
     assert_array_equal(found, input_codes(core.design.model, rows))
     assert list(core.inputs.members) == list(core.design.model.signals)
+
+
+@pytest.mark.filterwarnings("ignore::scm_hw.errors.RangeWarning")
+def test_a_board_takes_labels_and_agrees_with_the_model() -> None:
+    """Over the serial protocol, by the description that the board gives of itself."""
+    design = columns_design()
+    hello, description = identity(design, "columns")
+    widths = describe(design).in_widths, describe(design).out_widths
+
+    def core(word: int) -> int:
+        inputs = unpack([word], widths[0], [False] * len(widths[0]))
+        return pack(interpret(design.meaning, inputs), widths[1])[0]
+
+    rows = raw_rows(design.model, 30, seed=9)
+    table = RawTable({name: rows[:, i] for i, name in enumerate(design.model.signals)})
+    with FakeBoard(hello, core, description).running() as fake, Board(fake.port) as board:
+        found = board.predict(table)
+        compared = compare(board, design.model, design.model.evaluation)
+    assert compared.mismatches == 0
+    assert_array_equal(
+        found, describe(design).units(interpret(design.meaning, input_codes(design.model, rows)))
+    )
