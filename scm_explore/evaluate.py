@@ -68,7 +68,8 @@ def try_point(task: Task, point: Point) -> Outcome:
         content = file_bytes(machine)
         held = machine.with_evaluation(task.held_x, _targets(task, machine))
         model = as_model(file_bytes(held))
-        facts = _hardware(compile_point(model, point, boards.get(task.board)))
+        design = compile_point(model, point, boards.get(task.board))
+        facts = _hardware(design) | {"output_bits": _output_bits(design)}
         facts |= {"error_held": hardware_error(model, point.frac_bits), "nodes": machine.nodes}
     except CompilerError:
         # A fault of the compiler, not of the point: nothing that it makes is to be trusted.
@@ -78,15 +79,27 @@ def try_point(task: Task, point: Point) -> Outcome:
     return Outcome(facts | {"seconds": _since(start)}, content)
 
 
-def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
-    """What Yosys makes of a point."""
+def _output_bits(design: Design) -> int | None:
+    """The fraction bits that products were cut to by the held-out rows; a fold cuts none."""
+    return design.fixed.grid_bits if design.fold is None else None
+
+
+def synthesise_point(
+    board: str, point: Point, content: bytes, output_bits: int | None = None
+) -> Outcome:
+    """What Yosys makes of a point, whose outputs have as many bits as when it was tried."""
     start = time.monotonic()
     target = boards.get(board)
     try:
         require_synthesis(target)
-        design = compile_point(as_model(content), point, target, synthesised_cells)
+        design = compile_point(as_model(content), point, target, synthesised_cells, output_bits)
         found = synthesised_cells(design.verilog, design.names.core, target)
         assert found is not None
+        if output_bits is not None and not within(found, target.room):
+            # Without bits of its own, the compiler may fold it.
+            design = compile_point(as_model(content), point, target, synthesised_cells)
+            found = synthesised_cells(design.verilog, design.names.core, target)
+            assert found is not None
         fits(found, target.room)
     except ScmError as error:
         return Outcome({"error": str(error), "seconds": _since(start)})
@@ -96,6 +109,7 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
             "ff": found.ff,
             "dsp": found.dsp,
             "bram": found.bram,
+            "output_bits": None if design.fold is not None else output_bits,
             **_timing(design),
             "seconds": _since(start),
         }
@@ -103,7 +117,11 @@ def synthesise_point(board: str, point: Point, content: bytes) -> Outcome:
 
 
 def compile_point(
-    model: Model, point: Point, board: Board, measure: Measure | None = None
+    model: Model,
+    point: Point,
+    board: Board,
+    measure: Measure | None = None,
+    output_bits: int | None = None,
 ) -> Design:
     """The design that `build` makes of the point's model and options.
 
@@ -112,16 +130,20 @@ def compile_point(
     # Families can't be folded.
     fold = point.fold if model.families is None else "auto"
     options = Options(
-        frac_bits=point.frac_bits, pipeline=point.pipeline, fold=fold, tables=point.tables
+        frac_bits=point.frac_bits,
+        output_bits=output_bits,
+        pipeline=point.pipeline,
+        fold=fold,
+        tables=point.tables,
     )
     return compile_model(model, board, options, measure=measure)
 
 
-def hardware_error(model: Model, frac_bits: int) -> float:
+def hardware_error(model: Model, frac_bits: int, output_bits: int | None = None) -> float:
     """RMSE, or share of wrong classes, of the integers that hardware gives for the model's rows."""
     rows = model.evaluation
     assert isinstance(rows, Evaluation)
-    fixed = choose_output_bits(model, quantise(model, frac_bits))
+    fixed = choose_output_bits(model, quantise(model, frac_bits), output_bits=output_bits)
     outputs = interpret(lower(model, fixed), integers(model, fixed, rows.inputs, rows.mechanism))
     on_pc = evaluate(model, rows.inputs, rows.mechanism).output
     found = accuracy(model, model, fixed, rows, on_pc, outputs)

@@ -94,7 +94,11 @@ def synthesise_front(
     done = 0
     while True:
         jobs = {
-            number: (journal.points[number].point, journal.model_path(number).read_bytes())
+            number: (
+                journal.points[number].point,
+                journal.model_path(number).read_bytes(),
+                journal.points[number].found.get("output_bits"),
+            )
             for number in _next_to_synthesise(journal)
             if journal.points[number].synthesised is None
         }

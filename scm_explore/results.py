@@ -76,7 +76,8 @@ def _written(
     machine = replace(machine, info=info).with_evaluation(test.x, targets)
     content = file_bytes(machine)
     (folder / f"{name}.npz").write_bytes(content)
-    error = hardware_error(as_model(content), record.point.frac_bits)
+    bits = record.hardware.get("output_bits")
+    error = hardware_error(as_model(content), record.point.frac_bits, bits)
     return _row(number, record, about, error, f"{name}.npz")
 
 
@@ -109,6 +110,9 @@ def build_command(model: str, record: Record, board: str) -> str:
     """The command that makes the design of the table, where the model file is."""
     point = record.point
     options = f"--board {board} --frac-bits {point.frac_bits} --pipeline {point.pipeline}"
+    if record.hardware.get("output_bits") is not None:
+        # The test rows in the model file would choose others.
+        options += f" --output-bits {record.hardware['output_bits']}"
     return f"python -m scm_hw build {model} {options} --fold {point.fold} --tables {point.tables}"
 
 
