@@ -28,6 +28,8 @@ ABSORBED_BITS = 4
 # A sum against a threshold from memory takes 3 LUTs for 5 bits: carry chains take two bits a LUT,
 # and the highest bits of most thresholds are constant.
 COMPARED_LUTS, COMPARED_BITS = 3, 5
+# The two bits of a count of three lanes, signs included, in LUTs of four inputs.
+COUNTED_BY_LUT4 = 5
 # With more steps than these, no two lanes have the same signs by chance.
 WIDEST_STEPS = 20
 # Yosys makes a memory of the 7 series from LUT5s, and selects among four of them with a LUT6.
@@ -179,7 +181,7 @@ def _chunk_sum(
     if lane_bits == 1:
         terms, width = _counted_terms(simd), min(simd, 2)
         # The two bits of a count are functions of three lanes and their signs.
-        counted = 2 * luts_per_bit(2 * COUNTED_BITS, tech)
+        counted = 2 * luts_per_bit(2 * COUNTED_BITS, tech) if tech.wide_luts else COUNTED_BY_LUT4
         lut = counted * (simd // COUNTED_BITS) + simd % COUNTED_BITS
         # A LUT masks two lanes.
         lut += -(-simd // 2) if masked else 0

@@ -45,6 +45,25 @@ class Technology:
     # Multipliers below this many partial product bits stay in LUTs, so many to each of them.
     min_dsp_bits: int
     luts_per_product_bit: int
+    # Around a DSP block.
+    luts_per_dsp: int
+    # Whether it has a register behind the product that synthesis uses.
+    dsp_register: bool
+    # Registers in a row of which synthesis makes a shift register, of a LUT; 0: of none.
+    shift_cycles: int
+    # Of a carry chain: for each bit that both sides have, each bit above the narrow one, and once.
+    luts_per_added_bit: float
+    luts_per_bit_above: float
+    luts_per_chain: float
+    luts_per_subtracted_bit: float
+    luts_per_subtraction: float
+    # Of a comparison with a constant, for each bit (in LUT6s: for each of those) and once; iCE40
+    # has carries without LUTs. Of a comparison of two values, for each bit.
+    luts_per_compared_bit: float
+    luts_per_comparison: float
+    luts_per_ordered_bit: float
+    # Bits of a small memory in each of its LUTs, as Yosys counts them; 0 where it is of registers.
+    lutram_bits: int
     # From the clock edge to the data of a block RAM without its output register.
     block_ram: float
     blocks: tuple[tuple[int, int], ...]
@@ -95,6 +114,18 @@ XC7 = Technology(
     dsp_widths=(18, 25),
     min_dsp_bits=40,
     luts_per_product_bit=1,
+    luts_per_dsp=3,
+    dsp_register=True,
+    shift_cycles=3,
+    luts_per_added_bit=0.43,
+    luts_per_bit_above=0.58,
+    luts_per_chain=2.2,
+    luts_per_subtracted_bit=1.41,
+    luts_per_subtraction=0.0,
+    luts_per_compared_bit=1.5,
+    luts_per_comparison=0.0,
+    luts_per_ordered_bit=0.5,
+    lutram_bits=48,
     block_ram=2.454,
     blocks=_BLOCKS_18K,
     blocks_per_unit=2,
@@ -118,6 +149,18 @@ ECP5 = Technology(
     dsp_widths=(18, 18),
     min_dsp_bits=4,
     luts_per_product_bit=3,
+    luts_per_dsp=4,
+    dsp_register=False,
+    shift_cycles=0,
+    luts_per_added_bit=0.95,
+    luts_per_bit_above=0.95,
+    luts_per_chain=1.6,
+    luts_per_subtracted_bit=1.07,
+    luts_per_subtraction=0.0,
+    luts_per_compared_bit=0.77,
+    luts_per_comparison=1.7,
+    luts_per_ordered_bit=0.5,
+    lutram_bits=16,
     block_ram=5.61,
     blocks=_BLOCKS_18K,
     blocks_per_unit=1,
@@ -143,6 +186,18 @@ ICE40_UP = Technology(
     dsp_widths=(16, 16),
     min_dsp_bits=24,
     luts_per_product_bit=3,
+    luts_per_dsp=3,
+    dsp_register=False,
+    shift_cycles=0,
+    luts_per_added_bit=0.92,
+    luts_per_bit_above=0.92,
+    luts_per_chain=0.0,
+    luts_per_subtracted_bit=1.0,
+    luts_per_subtraction=4.0,
+    luts_per_compared_bit=0.0,
+    luts_per_comparison=0.4,
+    luts_per_ordered_bit=0.5,
+    lutram_bits=0,
     block_ram=4.1,
     blocks=_BLOCKS_4K,
     blocks_per_unit=1,

@@ -285,7 +285,7 @@ def test_a_core_that_must_not_be_folded_is_measured_too() -> None:
 
 def test_a_build_takes_what_yosys_counts(tmp_path: Path) -> None:
     """The estimate is a little too large for this device, the core is not."""
-    content = model_arrays(2, layers=(6,), features=3, bits=4, input_bits=6, linear=False)
+    content = model_arrays(10, layers=(6,), features=3, bits=4, input_bits=6, linear=False)
     path = write_model(tmp_path / "m.npz", content)
     told: list[str] = []
     unrolled = build_at(path, BOARD, tmp_path / "roomy", told)
