@@ -68,7 +68,7 @@ def estimate(program: Program, schedule: Schedule) -> Cost:
     total += handshake_cost(program, schedule)
     for cost in by_operation(program, schedule):
         total += cost
-    return total
+    return total + Cost(lut=round(schedule.tech.inverters * total.lut))
 
 
 def handshake_cost(program: Program, schedule: Schedule) -> Cost:

@@ -45,6 +45,8 @@ class Technology:
     # Multipliers below this many partial product bits stay in LUTs, so many to each of them.
     min_dsp_bits: int
     luts_per_product_bit: int
+    # That synthesis adds at carry chains and registers, as a share of all LUTs.
+    inverters: float
     # Around a DSP block.
     luts_per_dsp: int
     # Whether it has a register behind the product that synthesis uses.
@@ -114,6 +116,7 @@ XC7 = Technology(
     dsp_widths=(18, 25),
     min_dsp_bits=40,
     luts_per_product_bit=1,
+    inverters=0.05,
     luts_per_dsp=3,
     dsp_register=True,
     shift_cycles=3,
@@ -149,6 +152,7 @@ ECP5 = Technology(
     dsp_widths=(18, 18),
     min_dsp_bits=4,
     luts_per_product_bit=3,
+    inverters=0.02,
     luts_per_dsp=4,
     dsp_register=False,
     shift_cycles=0,
@@ -186,6 +190,7 @@ ICE40_UP = Technology(
     dsp_widths=(16, 16),
     min_dsp_bits=24,
     luts_per_product_bit=3,
+    inverters=0.0,
     luts_per_dsp=3,
     dsp_register=False,
     shift_cycles=0,
