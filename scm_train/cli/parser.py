@@ -139,6 +139,13 @@ def add_table_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="FILE",
         help="file of test rows with the same columns, instead of rows held out",
     )
+    _add_split_flags(group)
+    _add_column_flags(group)
+    add_format_flags(parser)
+    return group
+
+
+def _add_split_flags(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--split",
         default=None,
@@ -153,6 +160,9 @@ def add_table_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="column of dates or numbers that has the order of a chronological split (the order of "
         "the file)",
     )
+
+
+def _add_column_flags(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--categories",
         action="append",
@@ -167,8 +177,6 @@ def add_table_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="what a missing value becomes: code, one that no number has, or median, with a flag "
         "beside it",
     )
-    add_format_flags(parser)
-    return group
 
 
 def add_format_flags(parser: argparse.ArgumentParser) -> None:
