@@ -26,12 +26,13 @@ class Cuts:
     def __init__(self, program: Program, most_bits: int) -> None:
         self.most_bits = most_bits
         self._known = ranges(program)
+        self._widths = [reach.width for reach in self._known]
         self.of: list[tuple[Cut, ...]] = []
         for ref, op in program:
             self.of.append(self._cuts(ref, op))
 
     def width(self, ref: Ref) -> int:
-        return self._known[ref].width
+        return self._widths[ref]
 
     def is_bit(self, ref: Ref) -> bool:
         low, high = self._known[ref]
@@ -41,7 +42,7 @@ class Cuts:
         return self._known[ref].high
 
     def bits(self, cut: Cut) -> int:
-        return sum(self._known[ref].width for ref in cut)
+        return sum(map(self._widths.__getitem__, cut))
 
     def _cuts(self, ref: Ref, op: Op) -> tuple[Cut, ...]:
         found: set[Cut] = set()

@@ -93,6 +93,8 @@ class _Families:
         assert isinstance(op, Sum)
         self.terms = list(zip(op.operands, op.weights, strict=True))
         self.free: set[int] = set()
+        # Of the terms that are free now.
+        self._worths: dict[Cut, float] = {}
         # The places of terms by the cuts that decide them.
         self.places: dict[Cut, list[int]] = defaultdict(list)
         for place, (term, _) in enumerate(self.terms):
@@ -123,6 +125,7 @@ class _Families:
                 heappop(waiting)
                 chosen.append(self._family(cut))
                 self.free -= set(chosen[-1].places)
+                self._worths.clear()
         return chosen
 
     @cached_property
@@ -168,7 +171,10 @@ class _Families:
 
     def _worth(self, cut: Cut) -> float:
         """LUTs that its terms take now, each on its own."""
-        return sum(self._luts(place, cut) for place in self._members(cut))
+        if cut not in self._worths:
+            members = self._members(cut)
+            self._worths[cut] = sum(self._luts(place, cut) for place in members)
+        return self._worths[cut]
 
     def _gain(self, cut: Cut) -> float:
         """LUTs that one table saves."""
