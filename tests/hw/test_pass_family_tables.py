@@ -187,8 +187,8 @@ MODELS: list[dict[str, Any]] = [
     {"encoder": "binary", "bits": 3, "inputs_per_node": 1, "layers": (20, 20), "outputs": 3,
      "task": "classification"},
     {"encoder": "gray", "bits": 4, "inputs_per_node": 1, "layers": (20,), "mechanism": "table"},
-    {"encoder": "thermometer", "spacing": "quantile", "bits": 7, "inputs_per_node": 3,
-     "layers": (6, 12, 12), "activation": ("step", "sign", "step"), "mechanism": "polynomial"},
+    {"encoder": "thermometer", "spacing": "quantile", "bits": 7, "inputs_per_node": 2,
+     "layers": (5, 30, 20), "activation": "step", "mechanism": "polynomial"},
 ]  # fmt: skip
 
 
