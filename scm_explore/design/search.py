@@ -217,18 +217,18 @@ def pareto(built: Sequence[Candidate]) -> list[Candidate]:
 def knee(front: Sequence[Candidate]) -> Candidate:
     """Where more LUTs begin to bring little: farthest below the line from first to last.
 
-    LUTs are compared by ratio, as are the budgets, and so are errors: with a first design that can
-    tell nothing, any other would seem to be near the best.
+    Budgets are compared by ratio and so are errors: a first design that can tell nothing, in hardly
+    a LUT, would otherwise decide it. Where more brings more all the way, it is the last one.
     """
     if len(front) < 3:
         return front[-1]
-    size = np.log([max(one.lut, 1) for one in front])
+    size = np.log([one.budget for one in front])
     error = np.array([one.error for one in front])
     # Where none of the held-out rows is wrong, the error is small, not nothing.
     error = np.log(np.maximum(error, LEAST_ERROR * error.max()))
-    size = (size - size[0]) / (size[-1] - size[0])
-    error = (error - error[-1]) / (error[0] - error[-1])
-    return front[int(np.argmin(size + error))]
+    below = (size - size.min()) / np.ptp(size) + (error - error[-1]) / (error[0] - error[-1])
+    best = int(np.argmin(below))
+    return front[best] if below[best] < 1 - 1e-9 else front[-1]
 
 
 # ------------------------------------------------------------------------------- on all the rows

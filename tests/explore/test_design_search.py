@@ -136,6 +136,11 @@ def test_without_a_goal_a_handful_is_tried_and_the_knee_chosen(make) -> None:
     assert chosen in search.built[1:-1]
 
 
+def useless_but_first() -> list[Candidate]:
+    found = {300: (188, 0.18), 800: (656, 0.07), 2000: (1716, 0.054), 5000: (4170, 0.031)}
+    return [Candidate(budget, lut=lut, error=error) for budget, (lut, error) in found.items()]
+
+
 def test_the_knee_is_where_little_is_to_be_gained() -> None:
     def one(lut: int, error: float) -> Candidate:
         return Candidate(lut, lut=lut, error=error)
@@ -146,9 +151,11 @@ def test_the_knee_is_where_little_is_to_be_gained() -> None:
     assert knee(front).lut == 200
     assert knee(front[:2]).lut == 200
     # A first design that tells nothing, as with far too few LUTs for the classes there are.
-    useless = [one(2, 0.91), one(188, 0.18), one(656, 0.07), one(1716, 0.054), one(4170, 0.05)]
-    assert knee(useless).lut == 656
+    blind = [Candidate(120, lut=1, error=0.764), *useless_but_first()]
+    assert knee(blind).lut == 656
     assert knee([one(50, 0.2), one(100, 0.001), one(5000, 0.0)]).lut == 100
+    # More brings more all the way: the last one.
+    assert knee([one(100, 0.9), one(200, 0.8), one(400, 0.1)]).lut == 400
 
 
 def test_all_rows_make_a_design_within_the_same_limits(make) -> None:
