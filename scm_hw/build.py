@@ -31,6 +31,7 @@ from scm_hw.emit import (
     formats_files,
     interface_files,
     out_of_context_files,
+    python_model_files,
     register_files,
     row_formats,
     testbench_files,
@@ -359,6 +360,9 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     files |= interface_files(
         design.options.interface, design.ports, design.digest, design.board, names
     )
+    if design.records is None:
+        # With a history the program sees records of samples, not rows.
+        files |= python_model_files(design.meaning, design.digest, names)
     files |= flow_files(design.options.interface, design.ports, design.digest, design.board, names)
     board, handshake = design.board, design.options.handshake
     if board.platform is None:

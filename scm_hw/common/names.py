@@ -52,6 +52,10 @@ class Names:
         return f"{self.prefix}_model.h"
 
     @property
+    def python_model(self) -> str:
+        return f"{self.prefix}_model.py"
+
+    @property
     def model_test(self) -> str:
         return f"test_{self.prefix}_model.c"
 

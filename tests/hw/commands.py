@@ -32,7 +32,7 @@ COMMON_FILES = {
 
 def own_files(name: str) -> set[str]:
     """The files of every build that carry its name."""
-    suffixes = ("_core.v", "_formats.h", "_formats.py", ".core", ".vhd")
+    suffixes = ("_core.v", "_formats.h", "_formats.py", "_model.py", ".core", ".vhd")
     return {f"tb_{name}_core.v", *(f"{name}{suffix}" for suffix in suffixes)}
 
 

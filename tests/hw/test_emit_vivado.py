@@ -32,7 +32,7 @@ set constrained {}
 set clocks {}
 set properties {
   top name display_name description version supported_families value
-  LOC IOSTANDARD PULLUP SLEW DRIVE INTERNAL_VREF CFGBVS
+  HD.CLK_SRC LOC IOSTANDARD PULLUP SLEW DRIVE INTERNAL_VREF CFGBVS
   CONFIG_VOLTAGE BITSTREAM.CONFIG.SPI_BUSWIDTH {STEPS.SYNTH_DESIGN.ARGS.MORE OPTIONS}
   xsim.simulate.runtime xsim.simulate.xsim.more_options xsim.simulate.saif_scope
   xsim.simulate.saif xsim.simulate.saif_all_signals
@@ -213,6 +213,7 @@ def test_part_without_a_board_is_built_out_of_context(tmp_path: Path) -> None:
         mine = {port for port, found in declared_ports(tmp_path).items() if found == side}
         assert named == mine - {"clk"}
     assert "-period 9.615 " in files["scm_core.xdc"]
+    assert "set_property HD.CLK_SRC BUFGCTRL_X0Y0 [get_ports clk]" in files["scm_core.xdc"]
     assert "-part xc7k70tfbg484-2 -mode out_of_context" in files["build.tcl"]
     assert "close_project" in run_tcl(tmp_path, "project.tcl")
 

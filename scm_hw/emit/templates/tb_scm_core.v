@@ -8,12 +8,14 @@
 // ends with a non-zero exit code.
 `timescale 1ns / 1ps
 
-module tb_{{ core }};
+module tb_{{ core }} #(
+  // Of the vectors in the files.
+  parameter COUNT = {{ count }}
+);
   localparam IN_WIDTH = {{ in_width }};
   localparam OUT_WIDTH = {{ out_width }};
-  localparam COUNT = {{ count }};
   // Vectors of a run with stalls: enough to cross every state of the pipeline.
-  localparam STALLED = {{ stalled }};
+  localparam STALLED = COUNT < {{ stalled }} ? COUNT : {{ stalled }};
   localparam LATENCY = {{ latency }};
   localparam INTERVAL = {{ interval }};
   // Cycles without a transfer after which a sample counts as lost.
