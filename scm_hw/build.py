@@ -363,7 +363,9 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     if design.records is None:
         # With a history the program sees records of samples, not rows.
         files |= python_model_files(design.meaning, design.digest, names)
-    files |= flow_files(design.options.interface, design.ports, design.digest, design.board, names)
+    bus = names.wrapper(design.options.interface)
+    modules = {name: files[f"{name}.v"] for name in (names.core, bus) if f"{name}.v" in files}
+    files |= flow_files(modules, design.digest, design.board, names)
     board, handshake = design.board, design.options.handshake
     if board.platform is None:
         if board.family != "xc7":

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from amaranth.hdl import Shape
-from amaranth.lib.wiring import Component, Out
 
 from scm_hw.boards import Board
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
-from scm_hw.emit.interface import ip_version, wrapped_core
-from scm_hw.rtl.ports import CorePorts, VerilogCore
+from scm_hw.emit.interface import ip_version
 
 # File by simulator, with the template of the same name.
 SCRIPTS = ("sim_questa.sh", "sim_riviera.sh", "sim_xsim.sh")
@@ -33,18 +31,12 @@ class Port:
 
 
 def flow_files(
-    interface: str, ports: CorePorts, digest: str, board: Board, names: Names = DEFAULT
+    modules: Mapping[str, str], digest: str, board: Board, names: Names = DEFAULT
 ) -> dict[str, str]:
-    """File name to text."""
-    core = VerilogCore(sum(ports.in_widths), sum(ports.out_widths), names.core, ports.handshake)
-    clocked = [Port("clk", "in", 1), Port("rst", "in", 1)]
-    modules = {names.core: clocked + _ports(core)}
-    if interface != "stream":
-        wrapper = wrapped_core(interface, ports, digest, names)
-        modules[names.wrapper(interface)] = _ports(wrapper)
+    """File name to text; `modules` are names and Verilog, the core's first, the outermost last."""
     words: dict[str, Any] = {
         "names": names,
-        "modules": modules,
+        "modules": {name: _ports(name, verilog) for name, verilog in modules.items()},
         "top": list(modules)[-1],
         "sources": [f"{module}.v" for module in modules],
         "version": ip_version(digest),
@@ -59,8 +51,8 @@ def flow_files(
     return {name: render(__package__, template, **words) for name, template in texts.items()}
 
 
-def _ports(component: Component) -> list[Port]:
-    return [
-        Port(name, "out" if member.flow is Out else "in", Shape.cast(member.shape).width)
-        for name, member in component.signature.members.items()
-    ]
+def _ports(module: str, verilog: str) -> list[Port]:
+    text = re.search(rf"^module {module}\(.*?^endmodule", verilog, re.M | re.S)
+    assert text is not None
+    found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", text[0], re.M)
+    return [Port(name, side.removesuffix("put"), int(high or 0) + 1) for side, high, name in found]
