@@ -350,7 +350,7 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     names = design.names
     files = {f"{names.core}.v": design.verilog}
     how = (design.latency, design.initiation_interval, names, design.options.handshake)
-    files |= testbench_files(vectors, *how)
+    files |= testbench_files(vectors, *how, reload=design.ports.reload)
     fields = describe(design, name)
     tdata = design.options.tdata
     rows_in_c = None if tdata is None else row_formats(design.ports, tdata)
@@ -376,6 +376,7 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     how["handshake"] = handshake
     if design.options.top == "self-test":
         return files | board_files(*shared, vectors, latency=design.latency, **how)
+    how["reload"] = design.ports.reload
     return files | uart_files(*shared, *identity(design, name), **how)
 
 

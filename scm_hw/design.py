@@ -44,6 +44,7 @@ from scm_hw.load import (
     integers,
     lower_model,
 )
+from scm_hw.load.readout import LoadableReadout, loadable
 from scm_hw.load.records import (
     Records,
     least_bits,
@@ -56,6 +57,8 @@ from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.header import core_ports, headed
 from scm_hw.rtl.ports import CorePorts
 from scm_hw.rtl.records import RecordCore
+from scm_hw.rtl.reload import ReadoutTiming, ReloadCore, readout_timing
+from scm_hw.rtl.reload.timing import readout_cost
 from scm_hw.schedule import Around, Cost, Ends, Layout, Schedule, estimate, lay_out
 from scm_hw.schedule.schedule import fastest_clock_mhz
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
@@ -65,6 +68,8 @@ from scm_hw.tools.toolchain import Toolchain
 
 CORE = "scm_core"
 TOPS = ("uart", "self-test")
+# What of a core can be loaded while it runs.
+RELOADS = ("none", "readout")
 # Every USB serial chip and every listed board can do it.
 DEFAULT_BAUD = 1_000_000
 # What decides the bytes of a design besides the model and the options.
@@ -94,14 +99,34 @@ class Options:
     input_format: tuple[str, ...] = ()
     output_units: bool = False
     toolchain: str = "auto"
+    reload: str = "none"
 
     def __post_init__(self) -> None:
+        if self.reload != "none":
+            _check_reload(self)
         for name, given in (("tdata", self.tdata is not None), ("crossing", self.crossing)):
             if given and self.interface != "axis":
                 raise OptionError(
                     f"{name} must be of AXI4-Stream, not of --interface {self.interface}; "
                     "add --interface axis"
                 )
+
+
+def _check_reload(options: Options) -> None:
+    """Refuse what a readout that can be loaded doesn't go with."""
+    if options.reload not in RELOADS:
+        raise OptionError(f"reload must be one of {', '.join(RELOADS)}, not {options.reload!r}")
+    for name, value, rule in (
+        ("handshake", options.handshake, ("global", "skid")),
+        ("fold", options.fold, ("auto", "none")),
+        ("interface", options.interface, ("stream", "axil")),
+        ("top", options.top, ("uart",)),
+    ):
+        if value not in rule:
+            raise OptionError(
+                f"{name} must be {' or '.join(rule)} with --reload readout, not {value}; change "
+                "it, or leave --reload out"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +152,9 @@ class Design:
     """The unrolled core by synthesis, where the estimate was too close to the limit to decide."""
     records: Records | None = None
     """The history around the core, where the machine sees the past; `meaning` sees its taps."""
+    loadable: LoadableReadout | None = None
+    """The readout, where it can be loaded; `program` is then what is in front of it."""
+    timing: ReadoutTiming | None = None
 
     @property
     def clock_mhz(self) -> float:
@@ -146,7 +174,8 @@ class Design:
         """Edges from a sample to its result, the history's own included."""
         # A folded core registers its inputs itself.
         history = self.records is not None and self.fold is None
-        return self.schedule.latency + history
+        readout = 0 if self.timing is None else self.timing.ranks
+        return self.schedule.latency + history + readout
 
     @property
     def initiation_interval(self) -> int:
@@ -157,6 +186,10 @@ class Design:
         return self.records.interval(self.latency, interval, self.options.handshake)
 
     def new_core(self) -> StreamCore:
+        if self.loadable is not None and self.timing is not None:
+            assert isinstance(self.schedule, Schedule)
+            parts = (self.loadable.plan, self.loadable.contents, self.timing)
+            return ReloadCore(self.program, self.schedule, *parts)
         folded = isinstance(self.schedule, FoldPlan)
         core = FoldedCore(self.schedule) if folded else ScmCore(self.program, self.schedule)
         if self.records is None:
@@ -189,6 +222,7 @@ class Design:
                 outputs,
                 self.output_ranges,
                 ready=self.ports.ready,
+                reload=self.ports.reload,
             ),
         )
 
@@ -208,6 +242,8 @@ class Design:
             cost = estimate_fold(self.schedule)
         else:
             cost = estimate(self.program, self.schedule)
+        if self.loadable is not None and self.timing is not None:
+            cost += readout_cost(self.loadable.plan, self.timing)
         history = 0 if self.records is None else self.records.flip_flops
         return replace(cost, ff=cost.ff + history)
 
@@ -223,7 +259,15 @@ class Design:
         """The fastest clock of core and surroundings by the delay model."""
         around = self.around(part)
         own = fastest_clock_mhz(around.longest_ns() * around.tech.scale, around.tech)
-        return min(own, self.schedule.max_clock_mhz)
+        return min(own, self.max_clock_mhz)
+
+    @property
+    def max_clock_mhz(self) -> float:
+        """The fastest clock of the core by the delay model."""
+        found = self.schedule.max_clock_mhz
+        if self.timing is None:
+            return found
+        return min(found, self.timing.max_clock_mhz(TECHNOLOGIES[self.grade]))
 
     @property
     def needs(self) -> Needs:
@@ -241,6 +285,8 @@ class Design:
     def output_ranges(self) -> list[Range]:
         if self.records is not None:
             return self.records.outputs(self.program)
+        if self.loadable is not None:
+            return self.loadable.plan.output_ranges()
         known = ranges(self.program)
         return [known[r] for r in self.program.outputs]
 
@@ -255,18 +301,23 @@ class Design:
             handshake=self.options.handshake,
             tdata=self.options.tdata,
             crossing=self.options.crossing,
+            reload=self.loadable is not None,
         )
 
     @cached_property
     def digest(self) -> str:
         """Of the model, the options and the tools: equal digests, equal designs."""
+        options = asdict(self.options)
+        if self.loadable is None:
+            # Designs of before there was this option keep their digests.
+            del options["reload"]
         facts = {
             "name": self.names.prefix,
             "model": self.model_digest,
             "board": self.board.name,
             "part": self.board.part,
             "clock_mhz": self.clock_mhz,
-            "options": asdict(self.options),
+            "options": options,
             "tools": self.tools,
         }
         if self.measured is not None:
@@ -330,6 +381,10 @@ def compile_model(
     limit, `measure` does, if it is given.
     """
     options = options or Options()
+    if options.reload != "none" and model.memory is not None:
+        raise OptionError(
+            "reload must be none for a machine with memory, not readout; leave --reload out"
+        )
     machine = model if model.memory is None else model.static
     check_supported(machine)
     formats = formats_of(model, options.input_format)
@@ -347,7 +402,7 @@ def compile_model(
         board,
         options,
         shape.fixed,
-        shape.stages[0].program,
+        shape.meaning or shape.stages[0].program,
         shape.stages[-1].program,
         shape.schedule,
         model_digest,
@@ -355,17 +410,25 @@ def compile_model(
         names,
         shape.measured,
         records_of_model(model, hardware, shape.fixed),
+        shape.loadable,
+        shape.timing,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Shape:
-    """Unrolled or folded: programs after each pass, when what happens, and what was measured."""
+    """Unrolled or folded: programs after each pass, when what happens, and what was measured.
+
+    `meaning` is the literal program where the first stage is only what is in front of a readout.
+    """
 
     fixed: FixedPoint
     stages: tuple[Stage, ...]
     schedule: Schedule | FoldPlan
     measured: Resources | None = None
+    meaning: Program | None = None
+    loadable: LoadableReadout | None = None
+    timing: ReadoutTiming | None = None
 
 
 def _shape(
@@ -380,6 +443,8 @@ def _shape(
     No pass has a part in a fold: it is built from the literal program, and compared with it. The
     outputs have at least `least` fraction bits.
     """
+    if options.reload != "none":
+        return _reloadable(model, board, options)
     whole = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
     whole = with_fraction_bits(model, whole, least)
     lowered = _lowered(model, whole)
@@ -399,6 +464,38 @@ def _shape(
         plan = _ended(_fastest(lowered, board, options), options)
         return _folded(model, whole, lowered, plan, measured)
     return _Shape(fixed, layout.stages, layout.schedule, measured)
+
+
+def _reloadable(model: Model, board: Board, options: Options) -> _Shape:
+    """The hidden layers as any program, in front of a readout of its own."""
+    tolerance = options.tolerance
+    fixed = choose_fixed_point(
+        model, tolerance=tolerance, frac_bits=options.frac_bits, jointly=False
+    )
+    fixed = choose_output_bits(model, fixed, tolerance=tolerance, output_bits=options.output_bits)
+    lowered = _lowered(model, fixed)
+    parts = loadable(model, lowered, fixed)
+    verify(parts.program)
+    period = 1000.0 / (options.clock_mhz or board.clock_mhz)
+    timing = readout_timing(parts.plan, period, TECHNOLOGIES[delay_model(board)])
+    before = options.latency
+    if before is not None:
+        before -= timing.ranks
+        if before < 1:
+            raise OptionError(
+                f"latency must be at least {timing.ranks + 1} cycles with --reload readout, not "
+                f"{options.latency}; allow more cycles, or leave --reload out"
+            )
+    passes = Passes(parts.program, rows=_evaluation_codes(model, fixed))
+    layout = _unrolled(passes, board, replace(options, latency=before))
+    return _Shape(
+        fixed,
+        layout.stages,
+        layout.schedule,
+        meaning=lowered.program,
+        loadable=parts,
+        timing=timing,
+    )
 
 
 def _lowered(model: Model, fixed: FixedPoint) -> Lowered:

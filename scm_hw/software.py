@@ -45,6 +45,10 @@ def build_c(
         raise OptionError(
             "target must be verilog for a machine with memory, not c; build it without --target"
         )
+    if design.loadable is not None:
+        raise OptionError(
+            "target must be verilog for a readout that can be loaded, not c; leave --reload out"
+        )
     name = build_name(path, design.model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
     inputs = (path, how.data)

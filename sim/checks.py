@@ -20,6 +20,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import Timer
 
+from scm_hw.rtl.ports import LOAD_PINS
 from scm_hw.sim.scenario import NAMES, PROGRESS, FaultSearch, Scenario, all_scenarios, played
 from scm_hw.sim.vectors import Probe, Vectors
 
@@ -37,6 +38,10 @@ class Core:
     def __init__(self, dut: Any) -> None:
         self.dut = dut
         self.ready = has_ready()
+        # Nothing is loaded: a readout that can be is the one that was built in.
+        for pin, way, _, _ in LOAD_PINS:
+            if way == "in" and hasattr(dut, pin):
+                getattr(dut, pin).value = 0
 
     def drive(self, scenario: Scenario) -> None:
         pins = scenario.drive()

@@ -189,6 +189,7 @@ def _options(args: argparse.Namespace) -> Options:
         multipliers=args.multipliers,
         tables=args.tables,
         handshake=args.handshake,
+        reload=args.reload,
         input_register=args.input_register,
         input_format=input_formats(args.input_format),
         output_units=args.output_units,

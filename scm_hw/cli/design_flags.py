@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scm_hw import boards
 from scm_hw.cli.units import add_units
+from scm_hw.design import RELOADS
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.rtl.ports import HANDSHAKES
 from scm_hw.schedule import MODES
@@ -74,6 +75,13 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--input-register", action="store_true", help="register samples first, a cycle more"
+    )
+    parser.add_argument(
+        "--reload",
+        choices=RELOADS,
+        default="none",
+        help="readout: its coefficients can be loaded while the core runs, without synthesis "
+        "(default none)",
     )
 
 

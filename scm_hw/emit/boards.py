@@ -43,10 +43,12 @@ def uart_files(
     names: Names = DEFAULT,
     *,
     handshake: str = "global",
+    reload: bool = False,
 ) -> dict[str, str]:
     """A board top that answers over the serial port, constraints and scripts."""
     # It takes every result as it comes.
-    core = VerilogCore(hello.in_width, hello.out_width, names.core, handshake)
+    widths = (hello.in_width, hello.out_width)
+    core = VerilogCore(*widths, names.core, handshake, reload=reload)
     return _files(board, core_verilog, UartTop(board, core, hello, description), toolchain, names)
 
 

@@ -9,7 +9,7 @@ from scm_hw.design import Design
 from scm_hw.load import Model, formats_of
 from scm_hw.load.records import COMPLETE, record_bit
 from scm_hw.rtl.uart import Hello, buffer_capacity
-from scm_hw.rtl.uart.description import Description, Feature, Output, Word
+from scm_hw.rtl.uart.description import Description, Feature, Output, Reload, Word
 
 
 def describe(design: Design, name: str = "") -> Description:
@@ -36,7 +36,15 @@ def describe(design: Design, name: str = "") -> Description:
         records=design.records is not None,
         columns=() if model.columns is None else model.columns.columns,
         output_bits=fixed.grid_bits if fixed.grid_bits < fixed.product_bits else None,
+        reload=_reload(design),
     )
+
+
+def _reload(design: Design) -> Reload | None:
+    if design.loadable is None:
+        return None
+    plan = design.loadable.plan
+    return Reload(plan.digest.hex(), plan.widths)
 
 
 def _features(design: Design) -> tuple[Feature, ...]:

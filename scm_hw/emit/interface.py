@@ -88,7 +88,7 @@ def wrapped_core(interface: str, ports: CorePorts, digest: str, names: Names) ->
     else:
         wrapper = AxiLiteCore(
             # One sample at a time, and its result is taken as it comes.
-            VerilogCore(in_width, out_width, names.core, ports.handshake),
+            VerilogCore(in_width, out_width, names.core, ports.handshake, reload=ports.reload),
             in_widths=ports.in_widths,
             out_widths=ports.out_widths,
             out_signed=ports.out_signed,

@@ -21,12 +21,20 @@ def register_files(
     """The header, file name to text; nothing where there are no registers."""
     if interface not in MAPPED:
         return {}
+    listed, bits = registers.REGISTERS, [("CONTROL", registers.CONTROL_BITS)]
+    bits.append(("STATUS", registers.STATUS_BITS))
+    if description.reload is not None:
+        listed += registers.RELOAD_REGISTERS
+        bits.append(("LOAD_CONTROL", registers.LOAD_CONTROL_BITS))
+        bits.append(("LOAD_STATUS", registers.LOAD_STATUS_BITS))
     text = render(
         __package__,
         _HEADER,
         names=names,
         digest=digest,
         at=registers,
+        registers=listed,
+        bits=bits,
         inputs=list(_ports(input_fields(description), registers.INPUT_BASE)),
         outputs=list(_ports(output_fields(description), registers.OUTPUT_BASE)),
         hex=lambda number: f"{number:#x}u",

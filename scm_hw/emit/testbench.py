@@ -22,6 +22,8 @@ def testbench_files(
     interval: int = 1,
     names: Names = DEFAULT,
     handshake: str = "global",
+    *,
+    reload: bool = False,
 ) -> dict[str, str]:
     """The test bench and its vectors, file name to text.
 
@@ -45,6 +47,7 @@ def testbench_files(
         stalled=min(len(vectors), stalled_vectors(latency, interval)),
         latency=latency,
         ready=handshake != "none",
+        reload=reload,
         interval=interval,
         inputs=INPUTS,
         outputs=OUTPUTS,

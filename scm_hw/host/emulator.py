@@ -48,9 +48,15 @@ def compile_emulator(design: Design, folder: Path, name: str = "") -> Path:
             "choose one of the listed boards, at its own clock"
         )
     hello, description = identity(design, name)
-    top = uart_files(design.board, design.verilog, hello, description, names=design.names)[
-        f"{TOP}.v"
-    ]
+    files = uart_files(
+        design.board,
+        design.verilog,
+        hello,
+        description,
+        names=design.names,
+        reload=design.ports.reload,
+    )
+    top = files[f"{TOP}.v"]
     sources = {
         f"{TOP}.v": top,
         f"{design.names.core}.v": design.verilog,

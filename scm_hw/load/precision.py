@@ -28,12 +28,17 @@ NEGLIGIBLE_RMSE = 1e-4
 
 
 def choose_fixed_point(
-    model: Model, *, tolerance: float = DEFAULT_TOLERANCE, frac_bits: int | None = None
+    model: Model,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    frac_bits: int | None = None,
+    jointly: bool = True,
 ) -> FixedPoint:
     """The coarsest grid whose error on the evaluation rows is within `tolerance` of the PC model.
 
     Regression compares RMSE, relative; a classifier may name another class on that share of rows.
     Without evaluation rows the bound is on the worst case: half a unit for every coefficient.
+    Unless `jointly`, every coefficient is rounded by itself.
     """
     if frac_bits is not None:
         if not 1 <= frac_bits <= MAX_FRAC_BITS:
@@ -43,7 +48,7 @@ def choose_fixed_point(
         raise OptionError(f"tolerance must be above 0 and below 1, not {tolerance!r}")
     if model.evaluation is None:
         return quantise(model, _worst_case_bits(model, tolerance))
-    return _smallest_within(model, tolerance)
+    return _smallest_within(model, tolerance, jointly=jointly)
 
 
 def _worst_case_bits(model: Model, tolerance: float) -> int:
@@ -62,17 +67,17 @@ def _exact_bits(model: Model) -> int:
     return MAX_FRAC_BITS
 
 
-def _smallest_within(model: Model, tolerance: float) -> FixedPoint:
+def _smallest_within(model: Model, tolerance: float, *, jointly: bool) -> FixedPoint:
     assert model.evaluation is not None
     rows = model.evaluation
     check_width(model, 1)
     activity, code = evaluate(model, rows.inputs, rows.mechanism), codes(model, rows.inputs)
     # Families were rounded as they joined, each for what those before it had left.
-    jointly = JointRounding(model, activity) if model.families is None else None
+    joint = JointRounding(model, activity) if jointly and model.families is None else None
     for frac_bits in range(1, MAX_FRAC_BITS + 1):
         tried = [nearest(model, frac_bits)]
-        if jointly is not None:
-            tried.append(jointly.rounded(frac_bits))
+        if joint is not None:
+            tried.append(joint.rounded(frac_bits))
         for rounded in tried:
             fixed = quantise(model, frac_bits, rounded)
             exact = fixed_output(model, fixed, activity, code)

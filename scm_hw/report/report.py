@@ -48,7 +48,7 @@ def make_report(
         "handshake": design.options.handshake,
         "input_register": design.options.input_register,
         "stages_ns": [round(t, 3) for t in plan.stage_ns],
-        "max_clock_mhz_modelled": round(plan.max_clock_mhz, 1),
+        "max_clock_mhz_modelled": round(design.max_clock_mhz, 1),
         "slack_ns_modelled": round(plan.period_ns - max(plan.stage_ns, default=0.0), 3),
     }
     if rows.evaluation is not None and rows.activity is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -57,7 +57,8 @@ class StreamCore(wiring.Component):
     """What every core shows of itself: packed words with valid and ready on both sides.
 
     A result can be taken `latency` edges after its sample, and a sample enters every
-    `initiation_interval` edges. `probes` are known once the core has been elaborated.
+    `initiation_interval` edges. `probes` are known once the core has been elaborated. `more` are
+    members besides those of the streams.
     """
 
     def __init__(
@@ -67,13 +68,15 @@ class StreamCore(wiring.Component):
         latency: int,
         initiation_interval: int,
         handshake: str = "global",
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         self.in_widths, self.out_widths = in_widths, out_widths
         self.handshake = handshake
         self.latency, self.initiation_interval = latency, initiation_interval
         self._probes: list[Any] = []
         ready = handshake != "none"
-        super().__init__(core_members(sum(in_widths), sum(out_widths), ready=ready))
+        members = core_members(sum(in_widths), sum(out_widths), ready=ready)
+        super().__init__(members | dict(more or {}))
 
     @property
     def probes(self) -> Sequence[Probe]:
@@ -107,15 +110,28 @@ class ScmCore(StreamCore):
     """
 
     def __init__(self, program: Program, schedule: Schedule) -> None:
+        known = ranges(program)
+        self._begin(program, schedule, [known[r].width for r in program.outputs])
+
+    def _begin(
+        self,
+        program: Program,
+        schedule: Schedule,
+        out_widths: list[int],
+        ranks: int = 0,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        """As a core with so many ranks of registers behind the program, and more members."""
         self.program = program
         self.schedule = schedule
         self.ranges = ranges(program)
         super().__init__(
             [self.ranges[r].width for r in program.inputs],
-            [self.ranges[r].width for r in program.outputs],
-            schedule.latency,
+            out_widths,
+            schedule.latency + ranks,
             schedule.initiation_interval,
             schedule.ends.handshake,
+            more,
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -151,15 +167,17 @@ class ScmCore(StreamCore):
 
     def _pipeline(self, m: Module, taken: Value, advance: Signal | None) -> tuple[Value, Value]:
         """Whether there is a result, and the result; all moves with `advance`, if there is one."""
+        latency = self.schedule.latency
         valid: Value = taken
-        for rank in range(1, self.latency + 1):
+        for rank in range(1, latency + 1):
             held = Signal(name=f"valid_{rank}")
             register(m, held, valid, advance)
             valid = held
         values = _Datapath(self, m, advance)
         values.build()
-        results = [values.at(ref, self.latency) for ref in self.program.outputs]
-        return valid, Cat(*_exact(results, self.out_widths))
+        results = [values.at(ref, latency) for ref in self.program.outputs]
+        widths = [self.ranges[ref].width for ref in self.program.outputs]
+        return valid, Cat(*_exact(results, widths))
 
 
 def register(m: Module, held: Signal, value: Value, advance: Signal | None) -> None:

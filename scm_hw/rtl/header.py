@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from scm_hw.common.templates import render
 from scm_hw.ir import Range
+from scm_hw.rtl.ports import LOAD_PINS
 
 Port = tuple[str, str, int, str]
 """Name, `in` or `out`, bits, and what it is for."""
@@ -45,6 +46,7 @@ def core_ports(
     output_ranges: Sequence[Range],
     *,
     ready: bool = True,
+    reload: bool = False,
 ) -> list[Port]:
     """Of a core, with the fields of its words; there may be more names than inputs."""
     rows = [
@@ -55,6 +57,7 @@ def core_ports(
         ("out_valid", "out", 1, "a result is on out_data"),
         ("out_ready", "in", 1, "the result is taken at the next edge"),
         *_word("out_data", "out", outputs, output_ranges),
+        *(LOAD_PINS if reload else ()),
     ]
     return [row for row in rows if ready or not row[0].endswith("_ready")]
 

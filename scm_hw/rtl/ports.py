@@ -12,6 +12,14 @@ from scm_hw.ir import Range
 
 # How a core waits: all of it at once, not at all with the results in a queue, or not at all.
 HANDSHAKES = ("global", "skid", "none")
+# How a readout is loaded, where it can be: name, direction, bits, and what it is for.
+LOAD_PINS = (
+    ("load_start", "in", 1, "an upload begins; one under way is dropped"),
+    ("load_valid", "in", 1, "a byte of the upload is on load_data"),
+    ("load_data", "in", 8, "a byte of the upload"),
+    ("load_revert", "in", 1, "back to the model that was used before"),
+    ("load_status", "out", 8, "what became of the upload"),
+)
 # Of the core in whatever is around it.
 INSTANCE = "scm_core"
 
@@ -27,6 +35,11 @@ def core_members(in_width: int, out_width: int, *, ready: bool = True) -> dict[s
         "out_data": Out(out_width),
     }
     return {name: m for name, m in members.items() if ready or not name.endswith("_ready")}
+
+
+def load_members(reload: bool = True) -> dict[str, Any]:
+    """Those of a core whose readout can be loaded; none for another."""
+    return {n: In(w) if way == "in" else Out(w) for n, way, w, _ in LOAD_PINS if reload}
 
 
 def fields(word: Value, ranges: list[Range]) -> list[Value]:
@@ -52,6 +65,8 @@ class CorePorts:
     """Bits of an AXI4-Stream of rows as in C; None for packed words."""
     crossing: bool = False
     """Whether AXI4-Stream has a clock of its own."""
+    reload: bool = False
+    """Whether there are pins to load a readout."""
 
     @property
     def ready(self) -> bool:
@@ -63,16 +78,24 @@ class VerilogCore(Component):
     """The core as the emitted Verilog module `name`: what was checked is what is built.
 
     One without a handshake is always ready, and its results can't wait: `out_ready` is not used.
+    With `reload` it has the pins to load a readout.
     """
 
     def __init__(
-        self, in_width: int, out_width: int, name: str = "scm_core", handshake: str = "global"
+        self,
+        in_width: int,
+        out_width: int,
+        name: str = "scm_core",
+        handshake: str = "global",
+        *,
+        reload: bool = False,
     ) -> None:
         self.in_width = in_width
         self.out_width = out_width
         self.name = name
         self.handshake = handshake
-        super().__init__(core_members(in_width, out_width))
+        self.reload = reload
+        super().__init__(core_members(in_width, out_width) | load_members(reload))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -86,6 +109,8 @@ class VerilogCore(Component):
             m.d.comb += self.in_ready.eq(1)
         else:
             pins |= {"o_in_ready": self.in_ready, "i_out_ready": self.out_ready}
+        if self.reload:
+            pins |= {f"{way[0]}_{pin}": getattr(self, pin) for pin, way, _, _ in LOAD_PINS}
         m.submodules[INSTANCE] = Instance(
             self.name,
             i_clk=ClockSignal(),

@@ -241,7 +241,7 @@ def _kept(
         result = replace(result, stage=wrong_output(design, result.first_mismatch))
     vectors, names = select_vectors(design, rows), design.names
     how = (design.latency, design.initiation_interval, names, design.options.handshake)
-    bench = testbench_files(vectors, *how)
+    bench = testbench_files(vectors, *how, reload=design.ports.reload)
     if result.waveform is not None and result.waveform.is_relative_to(folder):
         result = replace(result, waveform=keep / result.waveform.relative_to(folder))
     verilog = {f"{names.core}.v": design.verilog}

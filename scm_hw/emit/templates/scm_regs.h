@@ -15,7 +15,7 @@
 #define {{ names.macro }}_REGS_OUTPUTS {{ outputs | length }}u
 
 /* Byte offsets. */
-{% for register in at.REGISTERS %}
+{% for register in registers %}
 /* {{ register.meaning }} ({{ register.access }}) */
 {% if register.count == 1 %}
 #define {{ names.macro }}_REG_{{ register.name }} {{ hex(register.address) }}
@@ -26,7 +26,7 @@
 #define {{ names.macro }}_REG_INPUT_HIGH(i) ({{ names.macro }}_REG_INPUT(i) + {{ hex(4) }})
 #define {{ names.macro }}_REG_OUTPUT_HIGH(i) ({{ names.macro }}_REG_OUTPUT(i) + {{ hex(4) }})
 #define {{ names.macro }}_REGS_BYTES {{ hex(2 ** at.ADDRESS_BITS) }}
-{% for register, bits in (("CONTROL", at.CONTROL_BITS), ("STATUS", at.STATUS_BITS)) %}
+{% for register, bits in bits %}
 
 /* Bits of {{ register }}. */
 {% for bit in bits %}

@@ -46,6 +46,10 @@ module tb_{{ core }} #(
 
   {{ core }} dut (
     .clk(clk), .rst(rst),
+{% if reload %}
+    // Nothing is loaded: the readout stays the one that was built in.
+    .load_start(1'b0), .load_valid(1'b0), .load_data(8'd0), .load_revert(1'b0), .load_status(),
+{% endif %}
 {% if ready %}
     .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
     .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)

@@ -37,7 +37,7 @@ class AxiLiteCore(Component):
     Parameters
     ----------
     core : Component
-        With the core's interface.
+        With the core's interface; where it has pins to load a readout, these are registers too.
     in_widths, out_widths : bits of the fields, in the order in which they are packed
     out_signed : whether each output is two's complement; it is extended to 64 bits accordingly
     digest : the design's SHA-256, in hex
@@ -59,6 +59,7 @@ class AxiLiteCore(Component):
                     f"AXI4-Lite, not {len(widths)} of up to {max(widths)}; choose --interface axis"
                 )
         self.core = core
+        self.loads = "load_start" in core.signature.members
         self.in_widths = tuple(in_widths)
         self.out_widths = tuple(out_widths)
         self.out_signed = tuple(out_signed)
@@ -165,6 +166,8 @@ class AxiLiteCore(Component):
                             m.d.comb += status.flag(at.INPUT_WHILE_BUSY)
                         with m.Else():
                             _write(m, target, word, strobes)
+                if self.loads:
+                    self._load(m, word, strobes)
                 with m.Case(*read_only):
                     m.d.comb += status.flag(at.READ_ONLY)
                 with m.Default():
@@ -177,6 +180,14 @@ class AxiLiteCore(Component):
                 m.d.comb += status.flag(at.START_WHILE_BUSY)
             with m.Else():
                 m.d.comb += status.start.eq(word[0])
+
+    def _load(self, m: Module, word: Value, strobes: Value) -> None:
+        """A byte with each write; what follows it on the bus is later by some cycles."""
+        core = self.core
+        with m.Case(at.LOAD_CONTROL // 4), m.If(strobes[0]):
+            m.d.comb += [core.load_start.eq(word[0]), core.load_revert.eq(word[1])]
+        with m.Case(at.LOAD_DATA // 4), m.If(strobes[0]):
+            m.d.comb += [core.load_valid.eq(1), core.load_data.eq(word[:8])]
 
     def _reads(self, m: Module, readable: Mapping[int, Value], status: _Status) -> None:
         address = Signal(at.ADDRESS_BITS - 2, name="read_address")
@@ -199,9 +210,14 @@ class AxiLiteCore(Component):
     def _writable(self, sample: Signal, status: _Status) -> Iterable[tuple[int, Value]]:
         yield at.CONTROL, Cat(Const(0, 1), status.enable)
         yield at.STATUS, status.word
+        if self.loads:
+            yield at.LOAD_CONTROL, Const(0, WORD)
+            yield at.LOAD_DATA, Const(0, WORD)
         yield from _words(sample, self.in_widths, at.INPUT_BASE)
 
     def _read_only(self, result: Signal, status: _Status) -> Iterable[tuple[int, Value]]:
+        if self.loads:
+            yield at.LOAD_STATUS, self.core.load_status
         yield at.ID, Const(at.MAGIC, WORD)
         yield at.MAP_VERSION, Const(at.VERSION, WORD)
         yield at.CYCLES, status.cycles

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scm_hw.load.upload import LoadStatus
+
 # "SCM1", the first letter in the lowest byte.
 MAGIC = int.from_bytes(b"SCM1", "little")
 # Of this map; drivers refuse a version they don't know. Version 1 answered errors with SLVERR.
@@ -24,6 +26,11 @@ OUTPUTS = 0x1C
 DIGEST = 0x20
 DIGEST_WORDS = 8
 
+# Only where a readout can be loaded.
+LOAD_STATUS = 0x40
+LOAD_CONTROL = 0x44
+LOAD_DATA = 0x48
+
 # Two words for each field, low and high.
 FIELD_BYTES = 8
 INPUT_BASE = 0x10000
@@ -34,6 +41,10 @@ ADDRESS_BITS = 18
 # CONTROL
 START = 1 << 0
 INTERRUPT_ENABLE = 1 << 1
+
+# LOAD_CONTROL
+LOAD_START = 1 << 0
+LOAD_REVERT = 1 << 1
 
 # STATUS: the sample under way, then bits that stay set until a 1 is written to them.
 BUSY = 1 << 0
@@ -75,6 +86,13 @@ REGISTERS = (
 )
 
 
+RELOAD_REGISTERS = (
+    Register("LOAD_STATUS", LOAD_STATUS, "read", "what became of the last upload, and the model"),
+    Register("LOAD_CONTROL", LOAD_CONTROL, "write", "begin an upload, or go back; reads as 0"),
+    Register("LOAD_DATA", LOAD_DATA, "write", "the next byte of the upload; reads as 0"),
+)
+
+
 @dataclass(frozen=True)
 class Bit:
     name: str
@@ -94,4 +112,18 @@ STATUS_BITS = (
     Bit("INPUT_WHILE_BUSY", INPUT_WHILE_BUSY, "a write to an input was ignored; write 1 to clear"),
     Bit("NO_REGISTER", NO_REGISTER, "an unused address was accessed; write 1 to clear"),
     Bit("READ_ONLY", READ_ONLY, "a read-only register was written; write 1 to clear"),
+)
+LOAD_CONTROL_BITS = (
+    Bit("START", LOAD_START, "an upload begins, one under way is dropped"),
+    Bit("REVERT", LOAD_REVERT, "back to the model before, while it is there"),
+)
+LOAD_STATUS_BITS = (
+    Bit("BUSY", int(LoadStatus.BUSY), "an upload is under way"),
+    Bit("LOADED", int(LoadStatus.LOADED), "it was right, and its model answers"),
+    Bit("FOREIGN", int(LoadStatus.FOREIGN), "refused: for other hidden layers or formats"),
+    Bit("LENGTH", int(LoadStatus.LENGTH), "refused: another length than the tables have"),
+    Bit("CRC", int(LoadStatus.CRC), "refused: its CRC is wrong"),
+    Bit("REVERTED", int(LoadStatus.REVERTED), "the model before answers again"),
+    Bit("REVERTIBLE", int(LoadStatus.REVERTIBLE), "there is a model to go back to"),
+    Bit("BUILT_IN", int(LoadStatus.BUILT_IN), "the model that was built in answers"),
 )

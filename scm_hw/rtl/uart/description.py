@@ -69,6 +69,15 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Reload:
+    """What an upload must agree with: the digest, and the bits of the entries of an output's first
+    table and of its others."""
+
+    digest: str
+    widths: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Description:
     """The fields of `in_data` and `out_data`, in the order in which they are packed.
 
@@ -91,6 +100,8 @@ class Description:
     records: bool = False
     """Samples of signals in the order of time: the last feature is the bit that begins a record,
     and the last output says that the history was full."""
+    reload: Reload | None = None
+    """How the readout can be loaded, where it can."""
 
     @property
     def in_widths(self) -> list[int]:
@@ -102,7 +113,7 @@ class Description:
 
     def encode(self) -> bytes:
         """Rows of values without their names; nothing where that is more than a board keeps."""
-        record = {
+        record: dict[str, Any] = {
             "name": self.name,
             "features": [list(asdict(port).values()) for port in self.features],
             "words": [list(asdict(port).values()) for port in self.words],
@@ -115,6 +126,8 @@ class Description:
         }
         if self.records:
             record["records"] = True
+        if self.reload is not None:
+            record["reload"] = asdict(self.reload)
         if self.columns:
             record["columns"] = [column_meta(column) for column in self.columns]
         text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
@@ -140,6 +153,7 @@ class Description:
                 # Boards of earlier versions don't say, and are exact.
                 output_bits=None if bits is None else _checked(int, bits),
                 records=_checked(bool, record.get("records", False)),
+                reload=_reload(record.get("reload")),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -276,6 +290,18 @@ def _row(kind: Any, row: object) -> Any:
     if kind is Word and not -(1 << 62) <= port.least <= port.most <= 1 << 62:
         raise ValueError(f"words from {port.least} to {port.most}")
     return port
+
+
+def _reload(record: object) -> Reload | None:
+    if record is None:
+        return None
+    found = _checked(dict, record)
+    first, rest = (_checked(int, bits) for bits in _checked(list, found["widths"]))
+    if not (1 <= first <= MAX_BITS and 1 <= rest <= MAX_BITS):
+        raise ValueError(f"tables of {first} and {rest} bits")
+    digest = _checked(str, found["digest"])
+    bytes.fromhex(digest)
+    return Reload(digest, (first, rest))
 
 
 def _columns(record: dict[str, Any]) -> tuple[Column, ...]:

@@ -31,15 +31,24 @@ OFFSET = struct.Struct("<H")
 PAGE = 128
 
 
+# Where the bytes of a part of an upload belong, and in the reply what the core says of it and how
+# many of its bytes were taken.
+PLACE = struct.Struct("<I")
+LOAD_STATE = struct.Struct("<BI")
+
+
 class Kind(IntEnum):
     """The type of a packet: requests, and replies with the highest bit set."""
 
     HELLO = 0x01
     DESCRIBE = 0x02
     PREDICT = 0x03
+    LOAD = 0x04
+    REVERT = 0x05
     HELLO_REPLY = 0x81
     DESCRIPTION = 0x82
     RESULTS = 0x83
+    LOADED = 0x84
     ERROR = 0xFF
 
 

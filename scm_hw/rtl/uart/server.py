@@ -13,8 +13,10 @@ from scm_hw.rtl.uart.packets import (
     BATCH_BYTES,
     CYCLES,
     HEADER,
+    LOAD_STATE,
     OFFSET,
     PAGE,
+    PLACE,
     TAG,
     Fault,
     Hello,
@@ -29,6 +31,8 @@ PATIENCE_S = 0.25
 # A core that takes so many times its latency and interval, and these cycles, is dead.
 LATE = 4
 LATE_CYCLES = 1000
+# A core has made up its mind about an upload when so many cycles have passed.
+SETTLED = 4
 
 
 def buffer_capacity(in_width: int) -> int:
@@ -57,7 +61,7 @@ class Server(Component):
     Parameters
     ----------
     core : Component
-        With the core's interface.
+        With the core's interface; the pins to load a readout are used where it has them.
     hello : Hello
         What it says of itself; its widths, capacity and rate are those of the design.
     description : bytes
@@ -114,6 +118,7 @@ class _Clerk:
         self.dead = dead
         self.hello = server.hello
         self.core = server.core
+        self.loads = "load_start" in server.core.signature.members
         self.frames = frames
         self.request = frames.o
         self.reply = framer.i
@@ -138,6 +143,8 @@ class _Clerk:
             self._reply_header()
             self._pages()
             self._predictions()
+            if self.loads:
+                self._uploads()
 
     def _faults(self) -> Signal:
         """A frame that could not be read is told of; more of them before that are not."""
@@ -242,6 +249,16 @@ class _Clerk:
                 m.d.sync += self.code.eq(Fault.PAYLOAD)
                 with m.If(self.length != 0):
                     m.next = "COUNT"
+            if self.loads:
+                with m.Case(Kind.LOAD):
+                    m.d.sync += self.code.eq(Fault.PAYLOAD)
+                    with m.If(self.length >= PLACE.size):
+                        m.next = "LOAD PLACE"
+                with m.Case(Kind.REVERT):
+                    m.d.sync += self.code.eq(Fault.PAYLOAD)
+                    with m.If(self.length == 0):
+                        m.d.comb += self.core.load_revert.eq(1)
+                        m.next = "LOAD SETTLE"
 
     def _reply_header(self) -> None:
         m = self.m
@@ -257,6 +274,9 @@ class _Clerk:
                         m.next = "TAG"
                     with m.If(self.reply_kind == Kind.ERROR):
                         m.next = "ERROR"
+                    if self.loads:
+                        with m.If(self.reply_kind == Kind.LOADED):
+                            m.next = "LOAD STATE"
                     with m.If(empty):
                         m.next = "IDLE"
         with m.State("ERROR"), m.If(self._send(self.code, 1)):
@@ -377,3 +397,41 @@ class _Clerk:
             m.next = "SAMPLE"
             with m.If(self.samples == 0):
                 m.next = "CYCLES"
+
+    # Uploads
+
+    def _uploads(self) -> None:
+        """Parts of an upload in order; one that comes again, or too early, is only answered."""
+        m, core = self.m, self.core
+        place, taken = Signal(8 * PLACE.size), Signal(8 * PLACE.size)
+        follows = Signal()
+        settled = Signal(range(SETTLED))
+        m.d.comb += core.load_data.eq(self.request.payload.data)
+        with m.State("LOAD PLACE"), m.If(self._take()):
+            m.d.sync += [
+                place.eq(Cat(place[8:], self.request.payload.data)),
+                self.place.eq(self.place + 1),
+            ]
+            with m.If(self.place == PLACE.size - 1):
+                m.next = "LOAD BEGIN"
+        with m.State("LOAD BEGIN"):
+            m.d.sync += follows.eq((place == taken) & (taken != 0))
+            with m.If((place == 0) & (self.length != 0)):
+                m.d.comb += core.load_start.eq(1)
+                m.d.sync += [follows.eq(1), taken.eq(0)]
+            m.next = "LOAD BYTES"
+        with m.State("LOAD BYTES"):
+            with m.If(self.length == 0):
+                m.next = "LOAD SETTLE"
+            with m.Elif(self._take() & follows):
+                m.d.comb += core.load_valid.eq(1)
+                m.d.sync += taken.eq(taken + 1)
+        with m.State("LOAD SETTLE"):
+            m.d.sync += settled.eq(settled + 1)
+            with m.If(settled == SETTLED - 1):
+                m.d.sync += settled.eq(0)
+                self._begin_reply(Kind.LOADED, LOAD_STATE.size)
+        state = Cat(core.load_status, taken)
+        with m.State("LOAD STATE"), m.If(self._send_word(state, LOAD_STATE.size, last=True)):
+            m.d.comb += self.server.served.eq(1)
+            m.next = "IDLE"

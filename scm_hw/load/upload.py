@@ -1,0 +1,101 @@
+"""An upload: the contents of a loadable readout as the bytes that a core takes.
+
+The digest of what it is for, the length of what follows, the entries of every table in turn, the
+lowest byte first, and a CRC-32 of all of it.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from enum import IntFlag
+
+from scm_hw.errors import OptionError
+from scm_hw.ir import Program, verify
+from scm_hw.load.fixed_point import FixedPoint
+from scm_hw.load.lower import check_supported, lower_model
+from scm_hw.load.readout import (
+    DIGEST_BYTES,
+    Contents,
+    ReadoutPlan,
+    check_entries,
+    loadable,
+    reload_fixed_point,
+)
+from scm_model import Model
+
+LENGTH = struct.Struct("<I")
+CHECK = struct.Struct("<I")
+HEADER_BYTES = DIGEST_BYTES + LENGTH.size
+
+
+class LoadStatus(IntFlag):
+    """What a core says of uploads. All but the last two are of the upload that was begun last."""
+
+    BUSY = 1 << 0
+    LOADED = 1 << 1
+    FOREIGN = 1 << 2
+    LENGTH = 1 << 3
+    CRC = 1 << 4
+    REVERTED = 1 << 5
+    REVERTIBLE = 1 << 6
+    """The other bank holds the model that was used before."""
+    BUILT_IN = 1 << 7
+    """Results are those of the model that was built in."""
+
+
+REFUSALS = {
+    LoadStatus.FOREIGN: "is for another hidden layer or other formats",
+    LoadStatus.LENGTH: "has another length than its tables",
+    LoadStatus.CRC: "has a wrong CRC",
+}
+
+
+def upload_bytes(plan: ReadoutPlan, contents: Contents) -> bytes:
+    """All that a core has to be given to answer with these tables."""
+    parts = [plan.digest, LENGTH.pack(plan.payload_bytes)]
+    for table, entries in zip(plan.tables, contents, strict=True):
+        mask = (1 << table.width) - 1
+        for address in range(plan.depth):
+            # Where a table is smaller, its entries come round again.
+            entry = entries[address % table.depth] & mask
+            parts.append(entry.to_bytes(plan.entry_bytes, "little"))
+    data = b"".join(parts)
+    return data + CHECK.pack(zlib.crc32(data))
+
+
+@dataclass(frozen=True, eq=False)
+class Upload:
+    """What a core is given for a model, and what it means from then on."""
+
+    data: bytes
+    fixed: FixedPoint
+    meaning: Program
+
+
+def make_upload(
+    model: Model,
+    *,
+    frac_bits: int,
+    output_bits: int | None,
+    widths: tuple[int, int],
+    digest: bytes,
+) -> Upload:
+    """The upload of a model for a core whose tables have these widths and that digest.
+
+    `model` is in the units of the core's ports. OptionError where hidden layers or formats differ,
+    or a coefficient has no place in its table.
+    """
+    check_supported(model)
+    fixed = reload_fixed_point(model, frac_bits, output_bits)
+    lowered = lower_model(model, fixed)
+    verify(lowered.program)
+    found = loadable(model, lowered, fixed, widths)
+    if found.plan.digest != digest:
+        raise OptionError(
+            "model must have the hidden layers, the linear part and the formats of the one that "
+            "the core was built from, not others; fit only its readout again, or build it"
+        )
+    check_entries(found.plan.tables, found.contents)
+    return Upload(upload_bytes(found.plan, found.contents), fixed, lowered.program)

@@ -1,0 +1,129 @@
+"""A readout loaded through the registers of AXI4-Lite."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import numpy as np
+from amaranth.hdl import ClockDomain, ClockSignal, Module
+from amaranth.sim import Simulator, SimulatorContext
+from numpy.testing import assert_array_equal
+
+from scm_hw.common.packing import unpack
+from scm_hw.emit.identity import describe
+from scm_hw.emit.registers import register_files
+from scm_hw.ir.interp import interpret
+from scm_hw.load.upload import LoadStatus
+from scm_hw.rtl.axi import AxiLiteCore
+from scm_hw.rtl.axi import registers as at
+from scm_hw.verify.rows import check_rows
+from tests.hw.reloading import refitted, reloadable, upload_for
+from tests.support import random_model
+
+MODEL = random_model(3, rows=4, outputs=2, bits=3)
+DESIGN = reloadable(MODEL, interface="axil")
+ROWS = check_rows(DESIGN, MODEL.evaluation).inputs[:6]
+
+Write = Callable[[int, int], Awaitable[None]]
+Read = Callable[[int], Awaitable[int]]
+
+
+def on_the_bus(master: Callable[[Write, Read], Awaitable[None]]) -> None:
+    """The wrapped core, and what writes and reads its registers."""
+    ports = DESIGN.ports
+    wrapper = AxiLiteCore(
+        DESIGN.new_core(),
+        in_widths=ports.in_widths,
+        out_widths=ports.out_widths,
+        out_signed=ports.out_signed,
+        digest="00" * 32,
+    )
+
+    async def play(ctx: SimulatorContext) -> None:
+        async def write(address: int, word: int) -> None:
+            ctx.set(wrapper.s_axi_awaddr, address)
+            ctx.set(wrapper.s_axi_wdata, word)
+            for pin in (wrapper.s_axi_awvalid, wrapper.s_axi_wvalid, wrapper.s_axi_bready):
+                ctx.set(pin, 1)
+            await ctx.tick("bus")
+            ctx.set(wrapper.s_axi_awvalid, 0)
+            ctx.set(wrapper.s_axi_wvalid, 0)
+            await ctx.tick("bus").until(wrapper.s_axi_bvalid)
+
+        async def read(address: int) -> int:
+            ctx.set(wrapper.s_axi_araddr, address)
+            ctx.set(wrapper.s_axi_arvalid, 1)
+            ctx.set(wrapper.s_axi_rready, 1)
+            await ctx.tick("bus")
+            ctx.set(wrapper.s_axi_arvalid, 0)
+            (word,) = await ctx.tick("bus").sample(wrapper.s_axi_rdata).until(wrapper.s_axi_rvalid)
+            return word
+
+        ctx.set(wrapper.s_axi_wstrb, 0xF)
+        await master(write, read)
+
+    module = Module()
+    module.domains.bus = ClockDomain()
+    module.submodules.wrapper = wrapper
+    module.d.comb += [wrapper.aclk.eq(ClockSignal("bus")), wrapper.aresetn.eq(1)]
+    simulator = Simulator(module)
+    simulator.add_clock(1e-8, domain="bus")
+    simulator.add_testbench(play)
+    simulator.run()
+
+
+async def answers(write: Write, read: Read) -> np.ndarray:
+    widths, signed = list(DESIGN.ports.out_widths), list(DESIGN.ports.out_signed)
+    found = []
+    for row in ROWS.tolist():
+        for i, code in enumerate(row):
+            await write(at.INPUT_BASE + at.FIELD_BYTES * i, code)
+        await write(at.CONTROL, at.START)
+        while not await read(at.STATUS) & at.DONE:
+            pass
+        words = [await read(at.OUTPUT_BASE + at.FIELD_BYTES * i) for i in range(len(widths))]
+        packed = start = 0
+        for word, width in zip(words, widths, strict=True):
+            packed |= (word & (1 << width) - 1) << start
+            start += width
+        found.append(packed)
+    return unpack(found, widths, signed)
+
+
+async def send(write: Write, data: bytes) -> None:
+    await write(at.LOAD_CONTROL, at.LOAD_START)
+    for byte in data:
+        await write(at.LOAD_DATA, byte)
+
+
+def test_a_readout_is_loaded_refused_and_taken_back() -> None:
+    upload = upload_for(DESIGN, refitted(MODEL, 1))
+    old, new = (interpret(program, ROWS) for program in (DESIGN.meaning, upload.meaning))
+    assert (old != new).any()
+
+    async def master(write: Write, read: Read) -> None:
+        assert await read(at.LOAD_STATUS) == LoadStatus.BUILT_IN
+        await send(write, upload.data[:-1] + bytes([upload.data[-1] ^ 1]))
+        assert await read(at.LOAD_STATUS) == LoadStatus.CRC | LoadStatus.BUILT_IN
+        assert_array_equal(await answers(write, read), old)
+        await send(write, upload.data)
+        assert await read(at.LOAD_STATUS) == LoadStatus.LOADED | LoadStatus.REVERTIBLE
+        assert_array_equal(await answers(write, read), new)
+        # Beyond the registers, and on what is only read, nothing happens.
+        for address in (at.LOAD_DATA + 4, at.LOAD_STATUS, at.OUTPUT_BASE - 4):
+            await write(address, at.LOAD_REVERT)
+        errors = at.NO_REGISTER | at.READ_ONLY
+        assert await read(at.STATUS) & at.ERRORS == errors
+        assert_array_equal(await answers(write, read), new)
+        await write(at.LOAD_CONTROL, at.LOAD_REVERT)
+        assert await read(at.LOAD_STATUS) & LoadStatus.REVERTED
+        # The bank that was written in vain and then rightly no longer has the built-in model.
+        assert_array_equal(await answers(write, read), old)
+
+    on_the_bus(master)
+
+
+def test_the_header_has_the_registers_where_there_are_any() -> None:
+    (text,) = register_files("axil", describe(DESIGN), "00" * 32).values()
+    assert f"REG_LOAD_DATA {at.LOAD_DATA:#x}u" in text
+    assert f"LOAD_STATUS_CRC {int(LoadStatus.CRC):#x}u" in text
