@@ -168,7 +168,8 @@ def _accuracy_line(report: dict[str, Any]) -> str:
         tail = f", ratio {ratio:.6f}" if ratio is not None else ""
         return (
             f"RMSE on {_rows(report)}: PC {report['rmse_pc']:.6f}, "
-            f"hardware {report['rmse_hw']:.6f}{tail}"
+            f"hardware {report['rmse_hw']:.6f}{tail}, "
+            f"largest difference {report['max_difference']:.2g}"
         )
     if "accuracy_pc" in report:
         return (
@@ -189,8 +190,14 @@ def _time_line(report: dict[str, Any]) -> str:
     return (
         f"latency {_cycles(report['latency_cycles'])} = {report['latency_ns']:g} ns at "
         f"{report['clock_mhz']:g} MHz, a sample every {_cycles(report['initiation_interval'])}"
-        f"{_HANDSHAKES[report['handshake']]}"
+        f"{_HANDSHAKES[report['handshake']]}{_rates(report)}"
     )
+
+
+def _rates(report: dict[str, Any]) -> str:
+    serial = report["serial"]
+    own = f"; {report['samples_per_second']:,.0f} samples a second"
+    return own if serial is None else f"{own}, {serial['samples_per_second']:,.0f} over serial"
 
 
 _HANDSHAKES = {"global": "", "skid": ", ready registered", "none": ", no handshake"}

@@ -137,11 +137,12 @@ def _units_table(report: dict[str, Any]) -> list[Html]:
             f"{v['pc']:.6g}",
             f"{v['hw']:.6g}",
             f"{v['max_hw']:.6g}",
+            f"{v['max_difference']:.3g}",
             NOTHING if v["r2_hw"] is None else f"{v['r2_hw']:.4f}",
         )
         for target, v in shown
     ]
-    columns = ("Target", "RMSE, PC", "RMSE, FPGA", "Worst, FPGA", "R², FPGA")
+    columns = ("Target", "RMSE, PC", "RMSE, FPGA", "Worst, FPGA", "FPGA - PC, at most", "R², FPGA")
     return [table("Errors in the target's own units", columns, rows), remark]
 
 

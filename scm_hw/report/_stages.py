@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scm_hw.design import Design
 from scm_hw.ir import AtLeast, Input, Less, Op, Product, Select, Sum, Table, Xor, part_of, ranges
-from scm_hw.schedule import by_operation
+from scm_hw.schedule import by_operation, registers_by_rank
 
 _KINDS: dict[type[Op], str] = {
     Table: "table",
@@ -44,7 +44,7 @@ class Stage:
 
 def stages(design: Design) -> list[Stage]:
     """The cycles of a design, in order."""
-    registers = _registers(design)
+    registers = registers_by_rank(design.program, design.schedule)
     costs = by_operation(design.program, design.schedule)
     widths = [known.width for known in ranges(design.program)]
     found = []
@@ -69,17 +69,3 @@ def stages(design: Design) -> list[Stage]:
 def _refs(design: Design, cycle: int) -> list[int]:
     placed = zip(design.program, design.schedule.cycles, strict=True)
     return [ref for (ref, op), at in placed if at == cycle and not isinstance(op, Input)]
-
-
-def _registers(design: Design) -> list[int]:
-    """The bits of each rank. A value is held in as many ranks as its registers are its width."""
-    program, plan = design.program, design.schedule
-    ranks = [1] * plan.latency
-    known = ranges(program)
-    for ref, cost in enumerate(by_operation(program, plan)):
-        born, width = plan.cycles[ref], known[ref].width
-        if born is None or not width:
-            continue
-        for rank in range(born, born + cost.ff // width):
-            ranks[rank] += width
-    return ranks

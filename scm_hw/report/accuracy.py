@@ -20,6 +20,7 @@ def accuracy(
 ) -> dict[str, Any]:
     """RMSE with targets in [0, 1] (the paper's), or the share of right classes, of both.
 
+    `max_difference` is the largest between hardware and PC, of each output in its own unit.
     Of the hardware also the largest error of all outputs and R2 against the targets, of several
     outputs together: the share of their variance that it explains.
 
@@ -36,22 +37,30 @@ def accuracy(
     span = model.target_max - model.target_min
     target = (evaluation.targets - model.target_min) / span
     measured = normalised_results(model, built, fixed, hardware)
-    wrong = np.abs(measured - target)
+    wrong, apart = np.abs(measured - target), np.abs(measured - pc)
     return {
         "rmse_pc": rmse(pc, target),
         "rmse_hw": rmse(measured, target),
         "rmse_ratio": _ratio(rmse(measured, target), rmse(pc, target)),
         "max_error_hw": float(wrong.max()),
+        "max_difference": float(apart.max()),
         "r2_hw": _r2(measured, target),
         "rmse_units": {
-            name: {"pc": float(a), "hw": float(b), "max_hw": float(c), "r2_hw": _r2(d, e)}
-            for name, a, b, c, d, e in zip(
+            name: {
+                "pc": float(a),
+                "hw": float(b),
+                "max_hw": float(c),
+                "max_difference": float(f),
+                "r2_hw": _r2(d, e),
+            }
+            for name, a, b, c, d, e, f in zip(
                 model.targets,
                 np.sqrt(np.mean((pc - target) ** 2, axis=0)) * span,
                 np.sqrt(np.mean((measured - target) ** 2, axis=0)) * span,
                 wrong.max(axis=0) * span,
                 measured.T,
                 target.T,
+                apart.max(axis=0) * span,
                 strict=True,
             )
         },

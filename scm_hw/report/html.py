@@ -70,7 +70,8 @@ def _key_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
         (
             "Throughput",
             text(f"{rate:,g} M/s"),
-            "one sample per cycle" if interval == 1 else f"one sample per {interval} cycles",
+            ("one sample per cycle" if interval == 1 else f"one sample per {interval} cycles")
+            + _over_serial(report),
         ),
         *_accuracy_figure(report),
         (
@@ -108,6 +109,11 @@ def _around_figures(report: dict[str, Any]) -> list[tuple[str, Html, str]]:
             how = "estimated" if part["source"] == "estimate" else "synthesised"
             found.append((what, shown, f"{part['ff']:,} registers, {how}"))
     return found
+
+
+def _over_serial(report: dict[str, Any]) -> str:
+    serial = report["serial"]
+    return "" if serial is None else f"; {serial['samples_per_second']:,.0f}/s over serial"
 
 
 def _accuracy_figure(report: dict[str, Any]) -> list[tuple[str, Html, str]]:

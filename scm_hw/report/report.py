@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from scm_hw.design import Design
 from scm_hw.emit.formats import Field, input_fields, output_fields
-from scm_hw.emit.identity import describe
+from scm_hw.emit.identity import describe, identity
 from scm_hw.fold import FoldPlan, Phase
 from scm_hw.ir import Range
 from scm_hw.load import Model
@@ -45,6 +46,8 @@ def make_report(
         "latency_cycles": design.latency,
         "latency_ns": design.latency * plan.period_ns,
         "initiation_interval": design.initiation_interval,
+        "samples_per_second": design.clock_mhz * 1e6 / design.initiation_interval,
+        "serial": _serial(design, name),
         "handshake": design.options.handshake,
         "input_register": design.options.input_register,
         "stages_ns": [round(t, 3) for t in plan.stage_ns],
@@ -75,6 +78,15 @@ def make_report(
         "tools": design.tools,
     }
     return report
+
+
+def _serial(design: Design, name: str) -> dict[str, float] | None:
+    """What the serial port of the board top carries; None without one."""
+    if design.board.platform is None or design.options.top != "uart":
+        return None
+    # Its digests have no part in the rate.
+    hello, _ = identity(replace(design, model_digest="0" * 64), name)
+    return {"baud": hello.baud, "samples_per_second": round(hello.samples_per_second, 1)}
 
 
 def _sampled_from(model: Model, rows: CheckRows) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -68,7 +69,7 @@ def estimate(program: Program, schedule: Schedule) -> Cost:
     total += handshake_cost(program, schedule)
     for cost in by_operation(program, schedule):
         total += cost
-    return total + Cost(lut=round(schedule.tech.inverters * total.lut))
+    return total
 
 
 def handshake_cost(program: Program, schedule: Schedule) -> Cost:
@@ -93,6 +94,15 @@ def by_operation(program: Program, schedule: Schedule) -> list[Cost]:
     return [counter.cost(ref, op) for ref, op in program]
 
 
+def registers_by_rank(program: Program, schedule: Schedule) -> list[int]:
+    """The registers behind each cycle, valid included, as `by_operation` counts them."""
+    counter, found = _Counter(program, schedule), [1] * schedule.latency
+    for ref in range(len(program.ops)):
+        for rank, bits in counter.ranks(ref):
+            found[rank] += bits
+    return found
+
+
 class _Counter:
     """Cells of the operations of one scheduled program."""
 
@@ -103,44 +113,63 @@ class _Counter:
         self.in_dsp = sums_in_blocks(program, schedule.cycles, schedule.tech)
         self.fixed = fixed_low_bits(program, self.known)
         self.readers = used_bits(program, self.known, self.free)
+        self.inverters = 0.0
         # Functions of an index that are there already, for all tables that have them.
         self.functions: set[tuple[Ref, Truth]] = set()
 
     def cost(self, ref: Ref, op: Op) -> Cost:
         nothing = ref in self.free or ref in self.in_dsp or is_clocked(op)
         luts = 0 if nothing else self._luts(ref, op)
+        # A LUT where the share of the operations so far comes to a whole one.
+        self.inverters += self.tech.inverters * luts
+        luts += int(self.inverters)
+        self.inverters %= 1
         ffs, shifts = self._registers(ref)
         return Cost(luts, ffs, _dsps(op, self.known, self.tech), srl=shifts)
 
     # Registers
 
     def _registers(self, ref: Ref) -> tuple[int, int]:
-        """Registers of an operation's value, and shift registers of a LUT where it waits long.
+        """Registers of an operation's value, and shift registers of a LUT where it waits long."""
+        ffs = shifts = 0
+        for start, end, bits in self.held(ref):
+            if self._is_shifted(start, end):
+                shifts += bits
+            else:
+                ffs += bits * (end - start)
+        return ffs, shifts
 
-        A bit has one for each cycle that it is held in, as far as it is read. Low bits that never
-        change have none, but in a result, which is kept whole. The first register of a product, or
-        of the sum behind it, is part of the DSP block.
+    def ranks(self, ref: Ref) -> Iterator[tuple[int, int]]:
+        """The registers of a value by their rank, that of its own cycle the first."""
+        for start, end, bits in self.held(ref):
+            if not self._is_shifted(start, end):
+                yield from ((rank, bits) for rank in range(start, end))
+
+    def _is_shifted(self, start: int, end: int) -> bool:
+        return bool(self.tech.shift_cycles) and end - start >= self.tech.shift_cycles
+
+    def held(self, ref: Ref) -> Iterator[tuple[int, int, int]]:
+        """From one reader of a value to the next: both cycles, and the bits that are held.
+
+        A bit has a register for each cycle that it is held in, as far as it is read. Low bits that
+        never change have none, but in a result, which is kept whole. The first register of a
+        product, or of the sum behind it, is part of the DSP block.
         """
         born, tech = self.schedule.cycles[ref], self.tech
         if born is None:
-            return 0, 0
+            return
         multiplied = ref in self.in_dsp or _dsps(self.program.ops[ref], self.known, tech)
         if tech.dsp_register and multiplied:
             born += 1
         reads = [(self._read_at(reader), mask) for reader, mask in self.readers[ref]]
         times = sorted({at for at, _ in reads if at > born})
-        ffs = shifts = 0
         for start, end in pairwise([born, *times]):
             needed = 0
             for at, mask in reads:
                 needed |= mask if at >= end else 0
             last = end == self.schedule.latency and ref in self.program.outputs
             bits = (needed >> (0 if last else self.fixed[ref])).bit_count()
-            if tech.shift_cycles and end - start >= tech.shift_cycles:
-                shifts += bits
-            else:
-                ffs += bits * (end - start)
-        return ffs, shifts
+            yield start, end, bits
 
     def _read_at(self, reader: Ref) -> int:
         """The cycle whose logic reads, that of the outputs for the end of the program."""

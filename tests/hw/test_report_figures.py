@@ -12,12 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
+from scm_hw.emit.identity import identity
 from scm_hw.load import model_from_arrays
 from scm_hw.report._html_accuracy import _edges, confusion, traces
 from scm_hw.report._html_training import history_of
 from scm_hw.report._stages import stages
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
+from scm_hw.rtl.uart.packets import Kind, Packet
 from scm_hw.verify.rows import check_rows
 from tests.hw.report_pages import (
     MODELS,
@@ -67,6 +69,9 @@ def test_errors_of_the_hardware_are_those_of_its_integers() -> None:
     for i, trace in enumerate(found):
         one = report["rmse_units"][trace.name]
         assert_allclose(one["max_hw"], np.abs(wrong[:, i]).max(), rtol=1e-9)
+        apart = np.abs(trace.hardware - trace.pc).max()
+        assert_allclose(one["max_difference"], apart, rtol=1e-6)
+        assert one["max_difference"] <= report["max_difference"] * span[i] * (1 + 1e-9)
         own = 1 - (wrong[:, i] ** 2).sum() / ((trace.target - trace.target.mean()) ** 2).sum()
         assert_allclose(one["r2_hw"], own, rtol=1e-9)
 
@@ -296,3 +301,16 @@ def test_many_classes_are_listed_one_by_one() -> None:
     rows, pc, hardware = np.array([row[1:] for row in body], int).sum(axis=0)
     assert rows == report["rows"]
     assert pc / rows == report["accuracy_pc"] and hardware / rows == report["accuracy_hw"]
+
+
+def test_samples_over_the_serial_line_are_those_of_full_frames() -> None:
+    """By real frames, of bytes that need no escape."""
+    _, report, design, _ = example("regression")
+    hello, _ = identity(design)
+    count = hello.max_batch
+    request = Packet(Kind.PREDICT, 0x101, b"\x01" * (1 + count * hello.in_bytes)).encode()
+    reply = Packet(Kind.RESULTS, 0x101, b"\x01" * (8 + count * hello.out_bytes)).encode()
+    seconds = 10 * max(len(request), len(reply)) / hello.baud
+    assert report["serial"]["baud"] == hello.baud
+    assert report["serial"]["samples_per_second"] == pytest.approx(count / seconds, rel=0.02)
+    assert report["samples_per_second"] == design.clock_mhz * 1e6

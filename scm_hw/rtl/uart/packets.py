@@ -201,6 +201,20 @@ class Hello:
         return int(TAG.unpack_from(self.digest)[0])
 
     @property
+    def samples_per_second(self) -> float:
+        """What the line carries at best, in full requests and replies, both ways at once.
+
+        A byte takes ten bits, and two values of a byte an escape before them.
+        """
+        count = self.max_batch
+        frame = HEADER.size + CRC.size
+        request = frame + BATCH_BYTES + count * self.in_bytes
+        reply = frame + TAG.size + count * self.out_bytes + CYCLES.size
+        longest = max(request, reply) * (1 + 2 / 256) + 2
+        line = self.baud / 10 * count / longest
+        return min(line, self.clock_hz / self.interval)
+
+    @property
     def max_batch(self) -> int:
         """Samples that one request can hold and its reply can answer."""
         room = (self.capacity - HEADER.size - BATCH_BYTES) // self.in_bytes
