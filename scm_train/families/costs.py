@@ -1,8 +1,9 @@
 """What families cost in LUTs of the 7 series, so that a machine can grow to a budget.
 
-The figures are those of ``docs/hardware.md``: a table of up to five bits is absorbed by the carry
-chain that adds it, a LUT for each bit of its entries; a comparison of a code looks at the bits
-above the threshold's trailing zeros, and is shared by all who use the same threshold.
+A table of up to five bits is absorbed by the carry chain that adds it, a LUT for each bit of its
+entries; a comparison of a code looks at the bits above the threshold's trailing zeros, and is
+shared by all who use the same threshold. The figures are fitted to what Yosys makes of thirteen
+machines of 300 to 3,000 LUTs, so that none takes more than the sum.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ LUT_INPUTS = 6
 HANDSHAKE_LUTS = 20.0
 #: An output more, of a classifier: its share of finding the largest.
 OUTPUT_LUTS = 12.0
-#: An input of the linear part: three shifted additions of some thirteen bits.
-LINEAR_LUTS = 40.0
+#: An input of the linear part, for each bit of its code: three shifted additions, and one more to
+#: join the sums of families.
+LINEAR_LUTS = 5.0
 #: What adding a family takes beyond the bits of its entries: carries, and sums of chains.
-ADDING_LUTS = 2.8
+ADDING_LUTS = 2.5
+#: What is left of a comparator's LUTs where others compare the same code.
+SHARED = 0.8
+#: Comparisons of more bits than these are left to carry chains, which take LUT sites as well.
+LOOKED_UP_BITS = 12
 #: Expected cost of a family while its support is still being chosen.
 FAMILY_LUTS = 6.0
 
@@ -35,6 +41,7 @@ def threshold_luts(thresholds: NDArray[np.int64], input_bits: int) -> Floats:
     bits = np.maximum(input_bits - trailing, 1)
     # Of six bits and fewer one LUT; each more LUT takes the one before and five bits.
     luts = 1.0 + np.ceil(np.maximum(bits - LUT_INPUTS, 0) / (LUT_INPUTS - 1))
+    luts = np.where(bits > LOOKED_UP_BITS, luts + 1.0, SHARED * luts)
     return np.where(bits == 1, 0.0, luts)
 
 

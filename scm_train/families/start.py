@@ -38,7 +38,7 @@ def start(
     pool = make_pool(sample.codes, pairs, most)
     weights, intercept = _linear_part(sample, inputs)
     fixed = costs.HANDSHAKE_LUTS + costs.OUTPUT_LUTS * (problem.outputs - 1)
-    fixed += costs.LINEAR_LUTS * np.count_nonzero(weights)
+    fixed += costs.LINEAR_LUTS * problem.input_bits * np.count_nonzero(weights)
     prices = costs.Prices(pool, problem.input_bits, fixed)
     rows = problem.family_rows(pool, weights, intercept)
     growth = FamilyGrowth(pool, rows, problem.outputs, settings, prices, rng)
@@ -49,7 +49,8 @@ def most_inputs(problem: Source, luts: float) -> int:
     """How many inputs a linear part may take: so many that families have most of the budget."""
     if problem.classes:
         return 0
-    affordable = int(LINEAR_SHARE * luts / costs.LINEAR_LUTS / problem.outputs)
+    one = costs.LINEAR_LUTS * problem.input_bits * problem.outputs
+    affordable = int(LINEAR_SHARE * luts / one)
     return min(max(affordable, 1), problem.features)
 
 

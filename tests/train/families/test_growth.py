@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from scm_model import FamilyLayer, Layer, read_model, write_model
 from scm_train import ParameterError, SCMClassifier, SCMRegressor, SCNRegressor
-from scm_train.families.costs import threshold_luts
+from scm_train.families.costs import SHARED, threshold_luts
 
 
 def rows(seed=0, count=400):
@@ -101,7 +101,7 @@ def test_linear_targets_get_a_linear_part():
     rng = np.random.default_rng(0)
     x = rng.uniform(size=(500, 5))
     y = 3 * x[:, 0] - 2 * x[:, 1]
-    model = SCMRegressor(luts=300, random_state=0).fit(x, y)
+    model = SCMRegressor(luts=400, random_state=0).fit(x, y)
     assert np.flatnonzero(model.machine_.linear[:, 0]).tolist() == [0, 1]
     assert model.score(x, y) > 0.99
 
@@ -138,7 +138,9 @@ def test_other_learners_have_no_budget():
 
 def test_threshold_costs_by_the_bits_above_its_zeros():
     found = threshold_luts(np.array([2048, 1024, 64, 32, 2, 1]), 12)
-    assert found.tolist() == [0, 1, 1, 2, 2, 3]
+    assert found == pytest.approx(SHARED * np.array([0, 1, 1, 2, 2, 3]))
+    # A carry chain beyond twelve bits is shared with nobody.
+    assert threshold_luts(np.array([1]), 13) == 4
 
 
 def test_rows_count_what_they_weigh():
