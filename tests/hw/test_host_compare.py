@@ -42,16 +42,16 @@ def test_coefficients_are_those_of_the_build() -> None:
     board = boards.get("arty-a7")
     told = describe(compile_model(model, board, Options(frac_bits=5)))
     assert told.tolerance is None
-    assert _fixed_point(told, model).frac_bits == told.frac_bits
+    assert _fixed_point(told, model, model).frac_bits == told.frac_bits
     chosen = describe(compile_model(model, board))
     expected = choose_fixed_point(model, tolerance=chosen.tolerance)
-    found = _fixed_point(chosen, model)
+    found = _fixed_point(chosen, model, model)
     np.testing.assert_array_equal(found.readout << found.dropped_bits, expected.readout)
     whole = describe(compile_model(model, board, Options(output_bits=expected.product_bits)))
-    np.testing.assert_array_equal(_fixed_point(whole, model).constant, expected.constant)
+    np.testing.assert_array_equal(_fixed_point(whole, model, model).constant, expected.constant)
     other = replace(chosen, frac_bits=chosen.frac_bits + 1)
     with pytest.raises(LinkError, match="fraction bits by this version's rules, not"):
-        _fixed_point(other, model)
+        _fixed_point(other, model, model)
 
 
 def test_features_of_another_model_are_refused() -> None:
