@@ -139,6 +139,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "removal": 0.5,
         "search_rows": 50,
         "missing": "median",
+        "readout": "squares",
         "categories": None,
         "random_state": 7,
         "verbose": False,
