@@ -202,6 +202,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
 
 
 STYLES = {TREES: ("tab:green", "s-"), OURS: ("tab:blue", "o-")}
+#: LUTs with a tick of their own.
+MARKS = (100, 300, 1_000, 3_000, 10_000)
 CEILING_STYLES = dict(zip(CEILINGS, (("tab:gray", "--"), ("tab:red", ":")), strict=True))
 
 
@@ -217,5 +219,7 @@ def _panel(axis: Any, name: str, group: Sequence[Row]) -> None:
             colour, style = CEILING_STYLES[row["learner"]]
             axis.axhline(row["score"]["mean"], color=colour, ls=style, label=row["learner"])
     axis.set(title=name, xscale="log", xlabel="LUTs", ylabel=_measure(group))
+    axis.minorticks_off()
+    axis.set_xticks(MARKS, [f"{mark:,}" for mark in MARKS])
     axis.legend(fontsize=7)
     axis.grid(alpha=0.3)
