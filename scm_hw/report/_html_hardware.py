@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from scm_hw.common.names import Names
 from scm_hw.design import Design
 from scm_hw.emit.interface import IP_SCRIPT, MAPPED
 from scm_hw.emit.vivado import ACTIVITY
@@ -368,6 +369,18 @@ _TOPS = {
 }
 
 
+_SIMULATORS = (("questa", "Questa"), ("riviera", "Riviera-PRO"), ("xsim", "Vivado's simulator"))
+
+
+def _flows(names: Names) -> list[tuple[str, str]]:
+    scripts = ((f"sim_{name}.sh", f"runs the test bench in {tool}") for name, tool in _SIMULATORS)
+    return [
+        (f"{names.prefix}.core", "the core for FuseSoC"),
+        (f"{names.prefix}.vhd", "its component for VHDL, with an instantiation"),
+        *scripts,
+    ]
+
+
 def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
     has_board, simulated = design.board.platform is not None, report["checks"]["test_bench"]
     board = [("scm_top.v", _TOPS[design.options.top])] if has_board else []
@@ -398,6 +411,8 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
         *([_ACTIVITY_FILE] if simulated and design.board.family == "xc7" else []),
         (names.formats_header, "the formats of the fields, for C"),
         (names.formats_module, "the same for Python"),
+        *([(names.python_model, "the machine in plain Python")] if design.records is None else []),
+        *_flows(names),
         ("report.json", "all figures of this page, for programs"),
         ("digest.txt", "the digest of model, options and tools"),
     ]
