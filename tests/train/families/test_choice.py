@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from scm_train.families import choice
 from scm_train.families.choice import Size, choose
 from scm_train.families.growth import FamilySettings, apply
 from scm_train.families.problem import Problem, linear_scores
@@ -43,10 +44,11 @@ def test_a_line_is_left_to_the_linear_part() -> None:
     assert choose(problem(0.05), 0.2, SIZE, SETTINGS, 0, 3).inputs == 3
 
 
-def test_noise_pulls_entries_harder() -> None:
-    quiet, noisy = (choose(problem(noise, 300), 0.2, SIZE, SETTINGS, 0, 0) for noise in (0.0, 2.0))
-    assert quiet.settings.penalty == SETTINGS.penalty
-    assert noisy.settings.penalty > SETTINGS.penalty or noisy.size.luts < 100
+def test_the_other_penalty_needs_less_error(monkeypatch) -> None:
+    """With any gain enough, and with none that is."""
+    for gain, wanted in ((10.0, choice.NOISY_PENALTY), (0.0, SETTINGS.penalty)):
+        monkeypatch.setattr(choice, "NOISY_GAIN", gain)
+        assert choose(problem(0.2), 0.2, SIZE, SETTINGS, 0, 0).settings.penalty == wanted
 
 
 def test_rows_that_are_given_choose() -> None:
