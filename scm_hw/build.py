@@ -68,6 +68,8 @@ from scm_hw.verify.rows import CheckRows, check_rows, read_csv
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
 DIGEST = "digest.txt"
+# What `load` has to know to make an upload without the board.
+RELOAD_FILE = "reload.json"
 BUILD = folder_of("an earlier build", DIGEST)
 
 
@@ -352,6 +354,8 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     how = (design.latency, design.initiation_interval, names, design.options.handshake)
     files |= testbench_files(vectors, *how, reload=design.ports.reload)
     fields = describe(design, name)
+    if design.loadable is not None:
+        files[RELOAD_FILE] = fields.encode().decode()
     tdata = design.options.tdata
     rows_in_c = None if tdata is None else row_formats(design.ports, tdata)
     files |= formats_files(fields, design.digest, design.latency, names, rows_in_c)

@@ -1,4 +1,4 @@
-"""The commands that talk to a board, or stand in for one: `run` and `emulate`."""
+"""The commands that talk to a board, or stand in for one: `run`, `load` and `emulate`."""
 
 from __future__ import annotations
 
@@ -12,21 +12,32 @@ from pathlib import Path
 from typing import Any
 
 from scm_hw.boards import Board as Target
-from scm_hw.build import DEFAULT_OUT, build_name, choose_board, file_digest, load_design
+from scm_hw.build import (
+    DEFAULT_OUT,
+    RELOAD_FILE,
+    build_name,
+    choose_board,
+    file_digest,
+    load_design,
+)
 from scm_hw.cli.console import Progress, progress_bar, show_run
-from scm_hw.common.outputs import check_output
+from scm_hw.common.outputs import Kind, check_output
 from scm_hw.design import DEFAULT_BAUD, Options
 from scm_hw.errors import OptionError
 from scm_hw.host import Board
 from scm_hw.host.compare import as_record, compare, find_model, find_port
 from scm_hw.host.emulator import LINK, Emulator, compile_emulator, fastest_baud
 from scm_hw.host.link import announced, await_port
-from scm_hw.load import read_model
+from scm_hw.host.loading import load, upload_of
+from scm_hw.load import Model, read_model
+from scm_hw.load.upload import is_upload
 from scm_hw.rtl.uart import MAX_BAUD, check_baud
+from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.check import choose_tools
 from scm_hw.verify.rows import read_csv
 
 AUTO = "auto"
+UPLOAD = Kind("file", "an earlier upload", lambda path: is_upload(path.read_bytes()))
 # Where a model file is looked for that isn't named.
 MODEL_FOLDERS = (Path(), DEFAULT_OUT)
 
@@ -35,11 +46,14 @@ DesignOptions = Callable[[argparse.Namespace], Options]
 
 
 def add_board_commands(commands: Any, add_design: AddDesign, options: DesignOptions) -> None:
-    """Add both; how a design is told and compiled is the command line's to say."""
+    """Add all; how a design is told and compiled is the command line's to say."""
     _add_run(
         commands.add_parser(
             "run", help="run rows on a board, and compare it with the model on the PC"
         )
+    )
+    _add_load(
+        commands.add_parser("load", help="give a board another readout for its hidden layers")
     )
     emulating = commands.add_parser(
         "emulate", help="emulate the board in Verilator, behind a pseudo-terminal"
@@ -89,6 +103,34 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
+def _add_load(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "model", type=Path, help="model file with the hidden layers of the one that was built"
+    )
+    parser.add_argument(
+        "data", type=Path, nargs="?", help="CSV with targets (default: the model's own test rows)"
+    )
+    parser.add_argument(
+        "--port",
+        default=AUTO,
+        help="serial port, or auto (default): the first USB port where a board answers",
+    )
+    add_baud(parser)
+    parser.add_argument(
+        "--build",
+        type=Path,
+        metavar="DIR",
+        help="folder of the core's build, for --out: no board is needed",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the bytes of the upload, and send nothing"
+    )
+    add_force(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=_load)
+
+
 def _add_emulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--name", help="name of the design (default: that of the model, or of its file)"
@@ -118,9 +160,16 @@ def _run(args: argparse.Namespace) -> None:
     port = find_port(baud, wanted) if args.port == AUTO else args.port
     await_port(port, lambda text: print(text, file=sys.stderr))
     with Board(port, baud=baud) as board:
+        loaded = board.holds_loaded
+        if loaded and args.model is None:
+            raise OptionError(
+                "model must be named with --model, as the board holds one that was loaded; or "
+                "program the board again"
+            )
         path = args.model or find_model(board.hello.model_digest.hex(), MODEL_FOLDERS)
         model = read_model(path)
-        board.require_model(file_digest(path))
+        if not loaded:
+            board.require_model(file_digest(path))
         rows = read_csv(model, args.data) if args.data else model.evaluation
         if rows is None:
             raise OptionError(f"{path} must have test rows, not none; name a CSV file with some")
@@ -131,6 +180,53 @@ def _run(args: argparse.Namespace) -> None:
     else:
         show_run(found)
     found.check()
+
+
+def _load(args: argparse.Namespace) -> None:
+    if (args.build is None) != (args.out is None):
+        raise OptionError(
+            "build and out must be given together, to write an upload without a board"
+        )
+    model = read_model(args.model)
+    if args.out is not None:
+        _write_upload(args, model)
+        return
+    rows = read_csv(model, args.data) if args.data else None
+    baud = check_baud(args.baud)
+    port = find_port(baud) if args.port == AUTO else args.port
+    await_port(port, lambda text: print(text, file=sys.stderr))
+    with Board(port, baud=baud) as board:
+        total = len(upload_of(board.description, model).data)
+        with progress_bar(args.quiet or args.json, total) as progress:
+            found = load(board, model, rows, progress)
+    if args.json:
+        print(json.dumps({"upload_bytes": found.upload_bytes} | as_record(found.comparison)))
+    else:
+        print(f"loaded {found.upload_bytes:,} bytes, and the board answers with them")
+        show_run(found.comparison)
+
+
+def _write_upload(args: argparse.Namespace, model: Model) -> None:
+    """The bytes for a write port, or for whatever software writes the registers."""
+    path = args.build / RELOAD_FILE
+    try:
+        meaning = Description.decode(path.read_bytes())
+    except OSError as error:
+        raise OptionError(
+            f"build must be the folder of a build with --reload readout, not {args.build} "
+            f"({error.strerror})"
+        ) from None
+    data = upload_of(meaning, model).data
+    check_output(args.out, UPLOAD, inputs=(args.model, path), force=args.force)
+    try:
+        args.out.write_bytes(data)
+    except OSError as error:
+        raise OptionError(
+            f"can't write {args.out}: {error.strerror}; choose another --out"
+        ) from None
+    print(
+        json.dumps({"upload_bytes": len(data)}) if args.json else f"{args.out}: {len(data):,} bytes"
+    )
 
 
 def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:

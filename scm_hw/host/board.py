@@ -16,9 +16,11 @@ from scm_hw.common.packing import pack, unpack
 from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host.exchange import Answers, Exchange
 from scm_hw.host.link import Link, LostError
+from scm_hw.load import Evaluation, Model
+from scm_hw.load.upload import HEADER_BYTES, REFUSALS, LoadStatus
 from scm_hw.rtl.uart import Hello, Kind, Packet
 from scm_hw.rtl.uart.description import Description
-from scm_hw.rtl.uart.packets import OFFSET
+from scm_hw.rtl.uart.packets import HEADER, LOAD_STATE, OFFSET, PLACE
 
 DEFAULT_BAUD = 1_000_000
 HELLO_SECONDS = 1.0
@@ -26,6 +28,8 @@ HELLO_TRIES = 5
 # How long a board may be gone, as when its cable is moved.
 RETURN_SECONDS = 20.0
 RETRY_SECONDS = 0.2
+# Of an upload, in one request.
+MAX_PART = 1024
 
 Progress = Callable[[int], None]
 """Told how many samples are done."""
@@ -134,15 +138,85 @@ class Board:
         self._sequence = (self._sequence + 1) & 0xFFFF
         return self._sequence
 
+    # Loading
+
+    def load(self, model: Model, rows: Evaluation | None = None) -> None:
+        """Another readout for the same hidden layers, from a model that has them.
+
+        It is checked on `rows`, or on the model's own; MismatchError and the readout before where
+        the board differs from the interpreter.
+        """
+        # It compares, and so needs this module.
+        from scm_hw.host.loading import load
+
+        load(self, model, rows)
+
+    @property
+    def holds_loaded(self) -> bool:
+        """Whether the board answers with a readout that it was not built with."""
+        if not self.hello.description_bytes or self.description.reload is None:
+            return False
+        status, _ = self._load(Kind.LOAD, PLACE.pack(0))
+        return not status & LoadStatus.BUILT_IN
+
+    def send_upload(self, data: bytes, progress: Progress) -> None:
+        """An upload in parts; LinkError where the board refuses it and keeps what it had."""
+        most = min(self.hello.capacity - HEADER.size - PLACE.size, MAX_PART)
+        place, status = 0, LoadStatus(0)
+        while place < len(data):
+            # The first part begins an upload, and may come twice: nothing is written by it.
+            end = min(place + most, len(data)) if place else HEADER_BYTES
+            status, taken = self._load(Kind.LOAD, PLACE.pack(place) + data[place:end])
+            for refusal, reason in REFUSALS.items():
+                if status & refusal:
+                    raise LinkError(
+                        f"board refused an upload that {reason}; it answers as before, load again"
+                    )
+            if taken != end:
+                raise LinkError(
+                    f"board must have taken {end} bytes of the upload, not {taken}; it answers as "
+                    "before, load again"
+                )
+            place = end
+            progress(place)
+        if not status & LoadStatus.LOADED:
+            raise LinkError("board must take a whole upload; it answers as before, load again")
+
+    def revert(self) -> None:
+        """Back to the readout that was used before the last load."""
+        status, _ = self._load(Kind.LOAD, PLACE.pack(0))
+        if not status & LoadStatus.REVERTIBLE:
+            raise LinkError("board must hold a model to go back to, not none; load one")
+        for _ in range(self.tries):
+            try:
+                status, _ = self._load(Kind.REVERT, b"", tries=1)
+            except LinkError:
+                # It may have been done, and must not be done twice.
+                status, _ = self._load(Kind.LOAD, PLACE.pack(0))
+            if status & LoadStatus.REVERTED:
+                return
+        raise LinkError(f"port {self.port} doesn't go back to the model before; load one again")
+
+    def _load(self, kind: Kind, payload: bytes, tries: int | None = None) -> tuple[LoadStatus, int]:
+        """What the board says of uploads, and how many bytes of one it has."""
+        reply = self._ask(kind, payload, Kind.LOADED, tries)
+        if len(reply.payload) != LOAD_STATE.size:
+            raise LinkError(
+                f"reply must be {LOAD_STATE.size} bytes on an upload, not {len(reply.payload)}; "
+                "the board was built by another version"
+            )
+        status, taken = LOAD_STATE.unpack(reply.payload)
+        return LoadStatus(status), taken
+
     # Single requests
 
     def _greet(self) -> Hello:
         return Hello.decode(self._ask(Kind.HELLO, b"", Kind.HELLO_REPLY).payload)
 
-    def _ask(self, kind: Kind, payload: bytes, wanted: Kind) -> Packet:
+    def _ask(self, kind: Kind, payload: bytes, wanted: Kind, tries: int | None = None) -> Packet:
         """One request and its reply, asked for again where it is lost."""
         refused, heard = self.link.refused, self.link.heard
-        for _ in range(self.tries):
+        for _ in range(tries or self.tries):
             request = Packet(kind, self.next_sequence(), payload)
             self.link.send(request)
             deadline = time.monotonic() + HELLO_SECONDS

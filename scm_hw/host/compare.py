@@ -28,6 +28,7 @@ from scm_hw.load import (
     normalised_results,
     rmse,
 )
+from scm_hw.load.readout import reload_fixed_point
 from scm_hw.load.records import least_bits, records_of_model, with_fraction_bits
 from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.rows import scored_rows, seen_activity
@@ -76,8 +77,8 @@ def compare(
 ) -> Comparison:
     """Run every row on the board, the PC model and the interpreter."""
     meaning = board.description
-    _check_fields(meaning, model)
-    built = _built(meaning, model)
+    check_fields(meaning, model)
+    built = built_for(meaning, model)
     fixed = _fixed_point(meaning, model, built)
     records = records_of_model(model, built, fixed)
     program = lower(built, fixed)
@@ -118,7 +119,7 @@ def compare(
     )
 
 
-def _built(meaning: Description, model: Model) -> Model:
+def built_for(meaning: Description, model: Model) -> Model:
     """The model in the units of the board's ports."""
     texts = [
         f"{port.name}=adc:{port.bits}:{port.low!r}:{port.high!r}"
@@ -130,7 +131,9 @@ def _built(meaning: Description, model: Model) -> Model:
 
 
 def _fixed_point(meaning: Description, model: Model, built: Model) -> FixedPoint:
-    """The coefficients that the board was built with."""
+    """The coefficients that the board was built with, or that a load gave it."""
+    if meaning.reload is not None:
+        return reload_fixed_point(built, meaning.frac_bits, meaning.output_bits)
     fixed = _coefficients(meaning, model, built)
     return fixed if meaning.output_bits is None else cut(built, fixed, meaning.output_bits)
 
@@ -148,7 +151,8 @@ def _coefficients(meaning: Description, model: Model, built: Model) -> FixedPoin
     return fixed
 
 
-def _check_fields(meaning: Description, model: Model) -> None:
+def check_fields(meaning: Description, model: Model) -> None:
+    """LinkError where the model has other features than the board."""
     names = [port.name for port in meaning.features]
     if names[: len(names) - meaning.records] != list(model.signals):
         raise LinkError("board must have the model's features, not others; program it again")

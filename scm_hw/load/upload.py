@@ -65,6 +65,11 @@ def upload_bytes(plan: ReadoutPlan, contents: Contents) -> bytes:
     return data + CHECK.pack(zlib.crc32(data))
 
 
+def is_upload(data: bytes) -> bool:
+    """Whether the bytes end in their own CRC, as an upload does."""
+    return len(data) > HEADER_BYTES and CHECK.pack(zlib.crc32(data[:-4])) == data[-4:]
+
+
 @dataclass(frozen=True, eq=False)
 class Upload:
     """What a core is given for a model, and what it means from then on."""
