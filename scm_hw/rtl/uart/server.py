@@ -423,10 +423,9 @@ class _Clerk:
         with m.State("LOAD BYTES"):
             with m.If(self.length == 0):
                 m.next = "LOAD SETTLE"
-            with m.Else():
-                with m.If(self._take() & follows):
-                    m.d.comb += core.load_valid.eq(1)
-                    m.d.sync += taken.eq(taken + 1)
+            with m.Else(), m.If(self._take() & follows):
+                m.d.comb += core.load_valid.eq(1)
+                m.d.sync += taken.eq(taken + 1)
         with m.State("LOAD SETTLE"):
             m.d.sync += settled.eq(settled + 1)
             with m.If(settled == SETTLED - 1):
