@@ -12,11 +12,11 @@ from scm_hw.design import Design
 from scm_hw.report._html_accuracy import accuracy_section, predictions_section
 from scm_hw.report._html_elements import Html, count, el, figure_of, join, name, text
 from scm_hw.report._html_features import features_sections
+from scm_hw.report._html_files import vivado_section
 from scm_hw.report._html_hardware import (
     checks_section,
     pipeline_section,
     resources_section,
-    vivado_section,
 )
 from scm_hw.report._html_model import built_section, layers_section, storage_section
 from scm_hw.report._html_page import Page

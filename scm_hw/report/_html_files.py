@@ -1,0 +1,141 @@
+"""The files of a build, and the way into Vivado."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scm_hw.common.names import Names
+from scm_hw.design import Design
+from scm_hw.emit.interface import IP_SCRIPT, MAPPED
+from scm_hw.emit.vivado import ACTIVITY
+from scm_hw.report._html_elements import Section, el, facts, section
+
+
+def vivado_section(report: dict[str, Any], design: Design) -> Section:
+    """The commands for Vivado, and what each file of the folder is."""
+    if design.board.family != "xc7":
+        return _files_section(report, design)
+    has_board = design.board.platform is not None
+    top = "scm_top" if has_board else design.names.core
+    made = "a bitstream" if has_board else "the placed and routed core, out of context,"
+    lines = [
+        ("build.tcl", f"{made} with reports of timing, utilisation and power", ""),
+        (
+            "project.tcl",
+            "a project for the GUI, with the test bench in it",
+            f"vivado project/{top}.xpr",
+        ),
+    ]
+    steps = [
+        el(
+            "li",
+            f"For {what}, run in this folder:",
+            el(
+                "pre",
+                el("code", f"vivado -mode batch -source {script}\n{then}".strip()),
+                tabindex=0,
+            ),
+        )
+        for script, what, then in lines
+    ]
+    return section(
+        "vivado",
+        "Opening it in Vivado",
+        el("ol", *steps),
+        el("h3", "Files"),
+        facts((el("a", file, href=file), what) for file, what in _files(report, design)),
+    )
+
+
+def _files_section(report: dict[str, Any], design: Design) -> Section:
+    """What there is where Vivado has no part in it."""
+    tools = design.toolchain
+    if tools is not None:
+        words = (
+            f"build.sh makes {tools.bitstream} once more, with the open tools that this build "
+            "used: pip install 'scm-hw[open]'."
+        )
+    elif design.board.platform is not None:
+        words = "The build_scm_top scripts are Amaranth's, for the tools of the device's maker."
+    else:
+        words = "There is no board top for another clock than the board's."
+    return section(
+        "files",
+        "Files",
+        el("p", words),
+        facts((el("a", file, href=file), what) for file, what in _files(report, design)),
+    )
+
+
+_ACTIVITY_FILE = (ACTIVITY, "what switches in the core on real data, for estimates of power")
+_TOPS = {
+    "uart": "the board top: answers over the serial port",
+    "self-test": "the board top: tests itself, result on the LEDs",
+}
+
+
+_SIMULATORS = (("questa", "Questa"), ("riviera", "Riviera-PRO"), ("xsim", "Vivado's simulator"))
+
+
+def _flows(names: Names) -> list[tuple[str, str]]:
+    scripts = ((f"sim_{name}.sh", f"runs the test bench in {tool}") for name, tool in _SIMULATORS)
+    return [
+        (f"{names.prefix}.core", "the core for FuseSoC"),
+        (f"{names.prefix}.vhd", "its component for VHDL, with an instantiation"),
+        *scripts,
+    ]
+
+
+def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
+    has_board, simulated = design.board.platform is not None, report["checks"]["test_bench"]
+    board = [("scm_top.v", _TOPS[design.options.top])] if has_board else []
+    names = design.names
+    wrapper = names.wrapper(design.options.interface)
+    bus = []
+    if design.options.interface != "stream":
+        bus = [(f"{wrapper}.v", "the bus around the core")]
+    if design.options.interface in ("axis", "axil"):
+        bus += [(IP_SCRIPT, "packages it as Vivado IP")]
+    if design.options.interface in MAPPED:
+        bus += [
+            (names.registers_header, "addresses and bits of its registers, for C"),
+            (names.driver_header, "its driver in C"),
+            (names.driver_source, "the same, for bare metal and Linux"),
+            (names.uio_header, "its driver from a Linux process"),
+            (names.uio_source, "the same, by UIO or physical memory"),
+            (names.pynq_module, "its driver for PYNQ"),
+        ]
+    return [
+        (f"{names.core}.v", "the core"),
+        *board,
+        *bus,
+        *_tool_files(design),
+        (names.testbench_file, "self-checking test bench, for Vivado's simulator and Icarus alike"),
+        ("vectors_in.hex", "its input words"),
+        ("vectors_out.hex", "the output words it expects"),
+        *([_ACTIVITY_FILE] if simulated and design.board.family == "xc7" else []),
+        (names.formats_header, "the formats of the fields, for C"),
+        (names.formats_module, "the same for Python"),
+        *([(names.python_model, "the machine in plain Python")] if design.records is None else []),
+        *_flows(names),
+        ("report.json", "all figures of this page, for programs"),
+        ("digest.txt", "the digest of model, options and tools"),
+    ]
+
+
+def _tool_files(design: Design) -> list[tuple[str, str]]:
+    """Constraints and scripts."""
+    found, tools = [], design.toolchain
+    if design.board.family == "xc7":
+        top = "scm_top" if design.board.platform is not None else design.names.core
+        found += [
+            (f"{top}.xdc", "constraints"),
+            ("build.tcl", "synthesis, implementation and reports"),
+            ("project.tcl", "the project for the GUI"),
+        ]
+    if tools is not None:
+        found += [
+            (tools.sources[-1], "constraints for the open tools"),
+            ("build.sh", "makes the bitstream with open tools"),
+        ]
+    return found
