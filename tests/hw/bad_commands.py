@@ -23,7 +23,7 @@ def build_case(*arguments: str, message: str, model: str = "good.npz") -> Case:
 BAD = {
     "no command": Case((), "the following arguments are required: COMMAND; see .* --help"),
     "unknown command": Case(("make",), "argument COMMAND: invalid choice: 'make'.*; see .* --help"),
-    "unknown option": build_case("--fast", message="unrecognized arguments: --fast; see .*--help"),
+    "unknown option": build_case("--xyz", message="unrecognized arguments: --xyz; see .*--help"),
     "unknown board": build_case(
         "--board",
         "arty-a8",
