@@ -1,4 +1,4 @@
-"""The command line: ``python -m scm_train fit|evaluate|predict|info|plot|datasets``."""
+"""The command line: ``python -m scm_train fit|refit|evaluate|predict|info|plot|datasets``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,15 @@ def _fit(args: argparse.Namespace) -> None:
     fit(args)
 
 
+def _refit(args: argparse.Namespace) -> None:
+    from scm_train.cli.refit import refit_file
+
+    refit_file(args)
+
+
 _COMMANDS = {
     "fit": _fit,
+    "refit": _refit,
     "evaluate": model_commands.evaluate,
     "predict": model_commands.predict,
     "info": model_commands.info,

@@ -38,9 +38,11 @@ from scm_train.estimator_rows import (
     training_rows,
     with_test_rows,
 )
+from scm_train.evaluation.scores import class_indices
 from scm_train.families.losses import probabilities
 from scm_train.search.candidates import BiasRange, InputsPerNode, SignPattern
 from scm_train.training.parameters import DEFAULT_NODES, LAMBDAS, R_VALUES, growth_of, input_bits_of
+from scm_train.training.refit import REFIT_RIDGE, refit
 from scm_train.training.run import TrainingTask, train_by_families, train_machine
 
 __all__ = ["Classifier", "Learner", "Regressor", "paper_settings"]
@@ -462,6 +464,16 @@ class Regressor(RegressorMixin, Learner):
             )
         return X, targets
 
+    def refit(self, X: ArrayLike, y: ArrayLike, ridge: float = REFIT_RIDGE) -> Self:
+        """Fit the readout again on other rows, (n, d) and (n,) or (n, m); the nodes stay.
+
+        ``ridge`` holds it to the one that is there, for each row.
+        """
+        check_is_fitted(self)
+        targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        self.machine_ = refit(self.machine_, X, targets, ridge)
+        return self
+
     def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)
         self._single = machine.outputs == 1
@@ -558,6 +570,15 @@ class Classifier(ClassifierMixin, Learner):
                 f"labels of eval_set must be among those of training, not {sorted(unknown)[0]!r}"
             )
         return X, _indicators(np.searchsorted(self.classes_, y), len(self.classes_))
+
+    def refit(self, X: ArrayLike, y: ArrayLike, ridge: float = REFIT_RIDGE) -> Self:
+        """Fit the readout again on other rows and labels of the classes there are; the nodes stay.
+
+        ``ridge`` holds it to the one that is there, for each row.
+        """
+        check_is_fitted(self)
+        self.machine_ = refit(self.machine_, X, class_indices(self.machine_, np.asarray(y)), ridge)
+        return self
 
     def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)

@@ -28,7 +28,7 @@ from scm_train.errors import DataError, ParameterError
 from scm_train.evaluation.scores import class_indices, record_scores, score
 from scm_train.output_files import check_output, figure_kind, table_kind, write_output
 
-__all__ = ["evaluate", "info", "list_datasets", "plot", "predict"]
+__all__ = ["evaluate", "info", "list_datasets", "plot", "predict", "read_targets"]
 
 
 def info(args: argparse.Namespace) -> None:
@@ -48,7 +48,7 @@ def evaluate(args: argparse.Namespace) -> None:
             )
         X, targets, p0, first = rows.inputs, rows.targets, rows.mechanism, rows.first
     else:
-        X, targets = _read_targets(machine, args)
+        X, targets = read_targets(machine, args)
         p0, first = _mechanism_column(machine, args), _starts(machine, args, len(X))
     _warn_of_clipping(machine, X)
     result = {"model": args.model, "data": args.data, "rows": len(X)}
@@ -167,7 +167,8 @@ def _label_name(machine: Model) -> str:
     return target[0] if isinstance(target, list) and target else "class"
 
 
-def _read_targets(machine: Model, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
+def read_targets(machine: Model, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
+    """Rows and targets of a data file, for a classifier as class indices."""
     own = list(machine.targets) if machine.classes is None else [_label_name(machine)]
     wanted = own if args.target is None else split_names(args.target, own)
     # The model's own targets are known by name, in whatever order they are asked for.

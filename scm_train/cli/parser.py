@@ -14,7 +14,7 @@ from scm_train.errors import ParameterError
 
 __all__ = ["add_format_flags", "add_table_flags", "build_parser", "table_options"]
 
-COMMANDS = ("fit", "evaluate", "predict", "info", "plot", "datasets")
+COMMANDS = ("fit", "refit", "evaluate", "predict", "info", "plot", "datasets")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -52,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", metavar="|".join(COMMANDS), required=True)
     _add_fit(commands)
+    _add_refit(commands)
     _add_evaluate(commands)
     _add_predict(commands)
     info = commands.add_parser("info", help="describe a model file")
@@ -261,6 +262,31 @@ def _add_mechanism_flags(parser: argparse.ArgumentParser) -> None:
     add("--mechanism-inputs", action="append", help="features that it depends on", default=None)
     add("--mechanism-points", type=whole, default=33, help="points per input of a table (33)")
     add("--mechanism-degree", type=whole, default=2, help="degree of a polynomial (2)")
+
+
+def _add_refit(commands: Any) -> None:
+    refit = commands.add_parser(
+        "refit", help="fit the readout of a model again on new rows; its nodes stay"
+    )
+    refit.add_argument("model", help="model file (.npz)")
+    refit.add_argument("data", help="data file with the model's features and targets")
+    refit.add_argument("--out", required=True, help="model file to write (.npz)")
+    refit.add_argument(
+        "--ridge",
+        type=real,
+        default=1e-3,
+        help="how strongly the readout is held to the one that is there, for each row (0.001)",
+    )
+    refit.add_argument(
+        "--target", action="append", help="target columns, if their names differ from the model's"
+    )
+    refit.add_argument(
+        "--test-fraction", type=real, default=0.25, help="fraction of rows to test on (0.25)"
+    )
+    refit.add_argument("--seed", type=seed, default=0, help="random seed of the split (0)")
+    _add_force(refit)
+    _add_output(refit)
+    add_format_flags(refit)
 
 
 def _add_evaluate(commands: Any) -> None:
