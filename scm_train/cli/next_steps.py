@@ -7,11 +7,12 @@ import shlex
 
 from scm_train.cli.console import say
 from scm_train.history import FamilyGrowthEnd
+from scm_train.training.parameters import FEWEST_LUTS
 
 __all__ = ["show_next_steps"]
 
 #: Budgets that are worth a try, beside the one that was used.
-LARGER, SMALLER, FEWEST = 2, 3, 25
+LARGER, SMALLER = 2, 3
 
 
 def show_next_steps(args: argparse.Namespace, growth: FamilyGrowthEnd | None) -> None:
@@ -35,7 +36,7 @@ def _steps(args: argparse.Namespace, growth: FamilyGrowthEnd | None) -> list[tup
         steps.append(("more accurate", f"fit ... --luts {LARGER * growth.budget:.0f}"))
     else:
         steps.append(("more accurate", "more rows or other features; more LUTs bring no more"))
-    less = max(growth.luts / SMALLER, FEWEST)
+    less = max(growth.luts / SMALLER, FEWEST_LUTS)
     if less < growth.luts:
         steps.append(("smaller", f"fit ... --luts {less:.0f}"))
     return steps
