@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ import pytest
 from scm_hw.__main__ import main
 from scm_hw.cli.commands import build_parser as hw_parser
 from scm_hw.design import Options
+from scm_hw.ir.ops import Op
 from scm_hw.load import read_model
+from scm_hw.passes.order import PASSES
 from scm_hw.verify.check import AMARANTH_VECTORS
 from scm_train.cli.parser import build_parser as train_parser
 from tests.hw.commands import small_model
@@ -84,3 +87,22 @@ def test_the_notebook_describes_the_default_top() -> None:
     text = (REPOSITORY / "examples" / "data_to_board.ipynb").read_text()
     assert Options().top == "uart"
     assert "The board top answers over the USB serial port" in text
+
+
+def test_every_pass_is_seen_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks(REPOSITORY / "docs" / "reference" / "passes.md", r"{code-cell} python3"):
+        exec(block, found)
+    # `show` on the page fails where a pass changes nothing.
+    shown = re.findall(r"=== (?:after )?(\w+)[:\n](?! .*\nunchanged)", capsys.readouterr().out)
+    assert {one.name for one in PASSES} <= set(shown)
+
+
+def test_every_operation_has_its_line() -> None:
+    text = (REPOSITORY / "scm_hw" / "ir" / "program.md").read_text().split("## The literal")[0]
+    names = " ".join(re.findall(r"^\| (`.*?) \|", text, re.MULTILINE))
+    operations = {re.sub(r"(?<!^)(?=[A-Z])", " ", op.__name__).lower() for op in get_args(Op)}
+    assert set(re.findall(r"`([\w ]+)`", names)) == operations
