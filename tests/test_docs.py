@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -106,3 +107,11 @@ def test_every_operation_has_its_line() -> None:
     names = " ".join(re.findall(r"^\| (`.*?) \|", text, re.MULTILINE))
     operations = {re.sub(r"(?<!^)(?=[A-Z])", " ", op.__name__).lower() for op in get_args(Op)}
     assert set(re.findall(r"`([\w ]+)`", names)) == operations
+
+
+def test_a_change_is_told_once() -> None:
+    """The changelog merges by union, which may double its lines."""
+    lines = (REPOSITORY / "CHANGELOG.md").read_text().splitlines()
+    told = Counter(line for line in lines if line.startswith("- "))
+    doubled = [line for line, count in told.items() if count > 1]
+    assert doubled == []
