@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -209,3 +210,12 @@ def test_the_compiler_needs_neither_what_it_emits_nor_simulators() -> None:
 
 def test_no_stage_is_listed_that_is_not_there() -> None:
     assert {stage(module) for module in COMPILER} == set(STAGES)
+
+
+def test_every_package_is_installed() -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["setuptools"]
+    found = set()
+    for package, folder in ROOTS.items():
+        for path in folder.rglob("__init__.py"):
+            found.add(".".join([package, *path.parent.relative_to(folder).parts]))
+    assert found == set(settings["packages"])
