@@ -35,7 +35,7 @@ def _add_sequences(add: Callable[..., Any]) -> None:
         default=None,
         metavar="SIGNAL:LAGS,...",
         help="rows of the past that the machine sees of each signal, such as speed:0..2,load:0+4 "
-        "with * for all signals, or auto, chosen by validation error; the core keeps the past itself",
+        "(* is every signal), or auto, chosen by validation error; the core keeps the past itself",
     )
     add(
         "--horizon",
