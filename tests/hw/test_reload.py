@@ -29,6 +29,7 @@ from tests.hw.reloading import (
     upload_for,
     words,
 )
+from tests.hw.test_families import family_model
 from tests.support import random_model
 
 KINDS = {
@@ -37,6 +38,7 @@ KINDS = {
     "classes": {"outputs": 3, "task": "classification", "encoder": "gray"},
     "two classes": {"outputs": 2, "task": "classification"},
     "codes": {"encoder": "none", "mechanism": "table"},
+    "families": {},
     "external": {"outputs": 2, "mechanism": "external", "linear": False, "activation": "step"},
 }
 OLD = LoadStatus.BUILT_IN
@@ -45,6 +47,8 @@ NEW = LoadStatus.LOADED | LoadStatus.REVERTIBLE
 
 @cache
 def machine(kind: str) -> Model:
+    if kind == "families":
+        return family_model(2, outputs=2)
     return random_model(3, rows=20, **KINDS[kind])
 
 
