@@ -1,4 +1,4 @@
-"""The command line: ``python -m scm_train fit|refit|evaluate|predict|info|plot|datasets``."""
+"""The command line: ``scm_train fit|refit|evaluate|predict|info|plot|export|datasets``."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ _COMMANDS = {
     "predict": model_commands.predict,
     "info": model_commands.info,
     "plot": model_commands.plot,
+    "export": model_commands.export,
     "datasets": model_commands.list_datasets,
 }
 

@@ -19,7 +19,7 @@ from typing import IO
 
 from scm_train.errors import OutputError
 
-__all__ = ["MODEL", "FileKind", "check_output", "figure_kind", "table_kind", "write_output"]
+__all__ = ["MODEL", "ONNX", "FileKind", "check_output", "figure_kind", "table_kind", "write_output"]
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,16 @@ def _is_model(path: Path) -> bool:
 
 
 MODEL = FileKind("a model file", _is_model)
+
+
+def _is_onnx(path: Path) -> bool:
+    with open(path, "rb") as file:
+        start = file.read(3)
+    # The version of the format (field 1, one byte), then the producer's name (field 2).
+    return start[:1] == b"\x08" and start[2:] == b"\x12"
+
+
+ONNX = FileKind("an ONNX file", _is_onnx)
 
 
 def table_kind(header: Sequence[str]) -> FileKind:

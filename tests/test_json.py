@@ -50,6 +50,7 @@ def test_what_is_said_is_json(tmp_path: Path, capsys, monkeypatch) -> None:
         (train, ["evaluate", "m.npz"]),
         (train, ["predict", "m.npz", "data.csv"]),
         (train, ["plot", "m.npz"]),
+        (train, ["export", "m.npz"]),
         (train, ["datasets"]),
     ]
     found = {}

@@ -1,4 +1,4 @@
-"""`scm_train evaluate`, `predict`, `info`, `plot` and `datasets`."""
+"""`scm_train evaluate`, `predict`, `info`, `plot`, `export` and `datasets`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.data.files import read_features, read_rows, split_names
 from scm_train.errors import DataError, ParameterError
 from scm_train.evaluation.scores import class_indices, record_scores, score
-from scm_train.output_files import check_output, figure_kind, table_kind, write_output
+from scm_train.output_files import ONNX, check_output, figure_kind, table_kind, write_output
 
-__all__ = ["evaluate", "info", "list_datasets", "plot", "predict", "read_targets"]
+__all__ = ["evaluate", "export", "info", "list_datasets", "plot", "predict", "read_targets"]
 
 
 def info(args: argparse.Namespace) -> None:
@@ -97,6 +97,18 @@ def plot(args: argparse.Namespace) -> None:
     check_output(out, figure_kind(check_format(out)), [args.model], args.force)
     panels = save_figure(machine, out)
     print_result({"model": args.model, "figure": str(out), "panels": panels}, args.json)
+
+
+def export(args: argparse.Namespace) -> None:
+    """Write the float model as ONNX."""
+    machine = model_file.load(args.model)
+    # An optional dependency, as for plots.
+    from scm_train.onnx_export import save_onnx
+
+    out = Path(args.out) if args.out is not None else Path(args.model).with_suffix(".onnx")
+    check_output(out, ONNX, [args.model], args.force)
+    outputs = save_onnx(machine, out)
+    print_result({"model": args.model, "onnx": str(out), "outputs": outputs}, args.json)
 
 
 def list_datasets(args: argparse.Namespace) -> None:

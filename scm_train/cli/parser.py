@@ -14,7 +14,7 @@ from scm_train.errors import ParameterError
 
 __all__ = ["add_format_flags", "add_table_flags", "build_parser", "table_options"]
 
-COMMANDS = ("fit", "refit", "evaluate", "predict", "info", "plot", "datasets")
+COMMANDS = ("fit", "refit", "evaluate", "predict", "info", "plot", "export", "datasets")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -59,6 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     info.add_argument("model", help="model file (.npz)")
     _add_output(info)
     _add_plot(commands)
+    _add_export(commands)
     _add_output(commands.add_parser("datasets", help="list the built-in data sets"))
     for one in (parser, *commands.choices.values()):
         # Of the package, which has trainer and compiler.
@@ -333,6 +334,14 @@ def _add_plot(commands: Any) -> None:
     )
     _add_force(plot)
     _add_output(plot)
+
+
+def _add_export(commands: Any) -> None:
+    export = commands.add_parser("export", help="write the float model as ONNX")
+    export.add_argument("model", help="model file (.npz)")
+    export.add_argument("--out", help="file to write (default: the model's name with .onnx)")
+    _add_force(export)
+    _add_output(export)
 
 
 def _add_force(parser: argparse.ArgumentParser) -> None:

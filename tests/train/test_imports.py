@@ -18,6 +18,7 @@ ROOMS = (
     "history",
     "output_files",
     "model_file",
+    "onnx_export",
     "mechanisms",
     "data",
     "datasets",

@@ -17,8 +17,14 @@ pytestmark = pytest.mark.usefixtures("folder")
 FIT = ["fit", "plant.csv", "--target", "force", *FAST, "-q", "--out"]
 PREDICT = ["predict", "m.npz", "plant.csv", "--out"]
 PLOT = ["plot", "m.npz", "--out"]
+EXPORT = ["export", "m.npz", "--out"]
 #: Every command that writes, with a name that its output may have.
-WRITERS = {"fit": (FIT, "out.npz"), "predict": (PREDICT, "out.csv"), "plot": (PLOT, "out.png")}
+WRITERS = {
+    "fit": (FIT, "out.npz"),
+    "predict": (PREDICT, "out.csv"),
+    "plot": (PLOT, "out.png"),
+    "export": (EXPORT, "out.onnx"),
+}
 
 
 def refused(argv: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,8 +61,9 @@ def linked(kind: str, source: str, name: str) -> str:
         (PREDICT, "plant.csv"),
         (PREDICT, "m.npz"),
         (PLOT, "m.npz"),
+        (EXPORT, "m.npz"),
     ],
-    ids=["fit-data", "predict-data", "predict-model", "plot-model"],
+    ids=["fit-data", "predict-data", "predict-model", "plot-model", "export-model"],
 )
 def test_an_input_is_never_replaced(argv, source, force, capsys):
     fitted("-q")
@@ -145,7 +152,7 @@ def test_a_folder_without_the_right_to_write(monkeypatch, capsys):
         refused([*argv, name], "can't be written to", capsys)
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "plot"])
+@pytest.mark.parametrize("command", list(WRITERS))
 def test_the_check_comes_before_the_work(command, monkeypatch, capsys):
     fitted("-q")
 
@@ -155,6 +162,7 @@ def test_the_check_comes_before_the_work(command, monkeypatch, capsys):
     monkeypatch.setattr("scm_train.cli.fit.read", work)
     monkeypatch.setattr("scm_train.cli.model_commands.read_features", work)
     monkeypatch.setattr("scm_train.evaluation.plot.figure", work)
+    monkeypatch.setattr("scm_train.onnx_export.onnx_model", work)
     argv, name = WRITERS[command]
     Path(name).mkdir()
     refused([*argv, name], "it is a folder", capsys)
