@@ -38,11 +38,13 @@ from scm_hw.emit import (
     uart_files,
 )
 from scm_hw.emit.identity import describe, identity
+from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
 from scm_hw.ir import Table
 from scm_hw.load import Model, read_model
 from scm_hw.passes.block_tables import MAX_LEVEL_BITS, MIN_READERS
 from scm_hw.report.html import html_report
+from scm_hw.report.power import keep_vivado_reports, with_vivado
 from scm_hw.report.report import make_report
 from scm_hw.report.resources import Synthesis, surroundings
 from scm_hw.target.resources import USABLE_SHARE, Resources, fits
@@ -64,6 +66,7 @@ from scm_hw.verify.check import (
     select_vectors,
 )
 from scm_hw.verify.rows import CheckRows, check_rows, read_csv
+from scm_hw.verify.saif import recorded_activity
 
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
@@ -200,7 +203,12 @@ def build(
         write_files(folder, files)
         places = _Places(folder, Path(scratch), failure)
         simulations, resources, routed = _checked(design, rows, files, how, tools, places, log)
-        report = make_report(name, design, rows, simulations, resources, routed)
+        activity = recorded_activity(folder / ACTIVITY, design.schedule.period_ns)
+        keep_vivado_reports(target, design.digest, folder)
+        report = with_vivado(
+            make_report(name, design, rows, simulations, resources, routed, activity=activity),
+            folder,
+        )
         report["left_out"] = [*tools.left_out, *without]
         if routed is not None:
             _write_bitstream(folder, design, routed)

@@ -32,6 +32,7 @@ from scm_hw.common.progress import heard_by
 from scm_hw.host.compare import Comparison
 from scm_hw.report.compare import lines
 from scm_hw.report.paper import has_papers_shape, paper_rows
+from scm_hw.report.power import power_words
 
 
 class _TimeLeft(ProgressColumn):
@@ -151,6 +152,7 @@ def summary_lines(report: dict[str, Any]) -> list[str]:
     lines = [_accuracy_line(report), _time_line(report), _resource_line(report)]
     lines += [_around_line(report, part) for part in ("wrapper", "top")]
     lines.append(_routed_line(report))
+    lines.append(_power_line(report))
     for name, verdict in report["bit_exact"].items():
         lines.append(
             f"{name}: {verdict['vectors']:,} vectors, {verdict['mismatches']} mismatches, "
@@ -227,6 +229,11 @@ def _around_line(report: dict[str, Any], part: str) -> str:
         f"with the {part} {used['module']}: {', '.join(parts)} ({used['source']}), "
         f"{used['max_clock_mhz_modelled']:g} MHz by the delay model"
     )
+
+
+def _power_line(report: dict[str, Any]) -> str:
+    words = power_words(report.get("power"))
+    return f"power: {words}" if words else ""
 
 
 def _routed_line(report: dict[str, Any]) -> str:

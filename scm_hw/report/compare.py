@@ -1,4 +1,4 @@
-"""Several builds side by side, from their report.json alone."""
+"""Several builds side by side, from their report.json, and Vivado's report of power if there."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from scm_hw.report._html_elements import (
     table,
 )
 from scm_hw.report._html_page import Card, Page
+from scm_hw.report.power import watts_and_source, with_vivado
 from scm_hw.report.report import FORMAT
 
 MAX_BYTES = 2**24
@@ -80,7 +81,7 @@ def _read(folder: Path) -> dict[str, Any]:
         float(report["resources"]["lut"] * report["latency_ns"])
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise OptionError(f"can't read report {path}: it lacks {error}; build it again") from None
-    return report
+    return with_vivado(report, path.parent)
 
 
 def titles(folders: Sequence[Path], reports: Sequence[dict[str, Any]]) -> list[str]:
@@ -142,6 +143,7 @@ _SHOWN: dict[str, Show] = {
     "FF": _used("ff"),
     "DSP": _used("dsp"),
     "BRAM36": _used("bram"),
+    "Power": lambda r: watts_and_source(r["power"]) if r.get("power") else NOTHING,
     "Counted by": lambda r: "estimate" if r["resources"]["source"] == "estimate" else "Yosys",
     "Weight bits": lambda r: f"{r['weights']['hardware']['bits']:,}",
     "Fraction bits": lambda r: str(r["formats"]["coefficient_fraction_bits"]),

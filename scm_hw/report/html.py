@@ -21,6 +21,7 @@ from scm_hw.report._html_hardware import (
 from scm_hw.report._html_model import built_section, layers_section, storage_section
 from scm_hw.report._html_page import Page
 from scm_hw.report._html_ports import ports_section
+from scm_hw.report._html_power import power_section
 from scm_hw.report._html_routed import routed_sections
 from scm_hw.report._html_training import training_section
 from scm_hw.verify.rows import CheckRows
@@ -41,6 +42,7 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         pipeline_section(report, design),
         resources_section(report),
         *routed_sections(report),
+        *power_section(report),
         checks_section(report, rows),
         ports_section(report),
         vivado_section(report, design),

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from scm_hw.report.power import watts_and_source
+
 PAPER_FPGA: dict[str, Any] = {
     "part": "XC7A100T-1CSG324C",
     "clock_mhz": 100.0,
@@ -22,6 +24,7 @@ PAPER_FPGA: dict[str, Any] = {
     "rmse_hw": 0.031360,
     "latency_cycles": 9,
     "latency_ns": 90.0,
+    "power_w": 0.295,
 }
 
 
@@ -49,6 +52,8 @@ def paper_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
         ("clock cycles", str(paper["latency_cycles"]), str(report["latency_cycles"])),
         ("time", f"{paper['latency_ns']:g} ns", f"{report['latency_ns']:g} ns"),
     ]
+    if "power" in report:
+        rows.append(("power", f"{paper['power_w']:g} W", watts_and_source(report["power"])))
     if "rmse_pc" in report:
         loss = paper["rmse_hw"] / paper["rmse_pc"] - 1
         ours = (report["rmse_ratio"] or 1.0) - 1

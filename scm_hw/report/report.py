@@ -14,6 +14,7 @@ from scm_hw.ir import Range
 from scm_hw.load import Model
 from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report.accuracy import accuracy
+from scm_hw.report.power import power_of
 from scm_hw.report.resources import Synthesis, resources_of
 from scm_hw.report.storage import weights
 from scm_hw.target.devices import Device
@@ -31,8 +32,13 @@ def make_report(
     simulations: list[SimResult],
     resources: Synthesis | None,
     routed: Implementation | None = None,
+    *,
+    activity: float | None = None,
 ) -> dict[str, Any]:
-    """Everything about a build, in the keys of the design page; the same for equal builds."""
+    """Everything about a build, in the keys of the design page; the same for equal builds.
+
+    `activity` is what was recorded of the core: transitions of a bit in a cycle.
+    """
     model, plan = design.model, design.schedule
     report: dict[str, Any] = {
         "format": FORMAT,
@@ -65,10 +71,12 @@ def make_report(
             hardware,
         )
         report["sampled_from"] = _sampled_from(model, rows)
+    cells, serial = resources_of(design, resources), report["serial"]
     report |= {
         "checks": _checks(rows, simulations),
         "bit_exact": {result.simulator: _verdict(result) for result in simulations},
-        "resources": resources_of(design, resources),
+        "resources": cells,
+        "power": power_of(design, cells, activity, serial["baud"] if serial else None),
         "device": _device(design.board.device),
         "implementation": _implementation(design, routed),
         "fold": _fold(design.fold),

@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from scm_hw.errors import ToolError
 
 NETS = ("wire", "reg", "logic")
+CLOCKS = ("clk",)
+_NET_LINE = re.compile(r"^\((\S+) \(T0 \d+\) \(T1 \d+\) \(TX \d+\) \(TC (\d+)\)", re.M)
 
 
 @dataclass(frozen=True)
@@ -181,3 +184,20 @@ def _net_lines(wave: Wave, net: Net, duration: int, scale: float) -> Iterator[st
 
 def _escaped(name: str) -> str:
     return re.sub(r"([^A-Za-z0-9_])", r"\\\1", name)
+
+
+def recorded_activity(path: Path, period_ns: float) -> float | None:
+    """Transitions of a bit in a cycle, over all nets of a SAIF file but clocks; None without one.
+
+    A net that several modules name is counted as often: the mean is of names.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return None
+    duration = re.search(r"^\(DURATION (\d+)\)$", text, re.M)
+    counts = [int(n) for name, n in _NET_LINE.findall(text) if name not in CLOCKS]
+    if duration is None or not counts or not int(duration[1]):
+        return None
+    cycles = int(duration[1]) / (period_ns * 1e3)
+    return sum(counts) / (len(counts) * cycles)

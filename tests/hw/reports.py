@@ -17,7 +17,7 @@ from tests.support import random_model
 # What the design page promises of every report.
 KEYS = {
     *("name", "board", "part", "digest", "clock_mhz", "latency_cycles", "latency_ns"),
-    *("initiation_interval", "bit_exact", "resources", "device", "weights", "formats"),
+    *("initiation_interval", "bit_exact", "resources", "power", "device", "weights", "formats"),
 }
 AROUND = {"wrapper": Resources(lut=30, ff=20), "top": Resources(lut=1400, ff=700, bram=0.5)}
 COUNTED = {"lut", "ff", "carry4", "dsp", "bram"}

@@ -63,6 +63,7 @@ def test_sections_are_all_there_and_linked(kind: str) -> None:
         "storage",
         "pipeline",
         "resources",
+        "power",
         "checks",
         "ports",
         "vivado",
