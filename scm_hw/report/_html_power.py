@@ -28,11 +28,14 @@ def power_section(report: dict[str, Any]) -> list[Section]:
     lead = f"{lead[0].upper()}{lead[1:]}."
     if power["source"] == VIVADO:
         return [section("power", "Power", el("p", lead), *_table(power))]
+    replaced = " Vivado's report_power (build.tcl) replaces it."
     words = (
         "An estimate, and a wide one: nothing of it was measured. Static power is of typical "
         "silicon near 25 °C; a hot device takes several times as much. The energy of a sample "
-        "holds at full speed. Vivado's report_power (build.tcl) replaces it."
+        "holds at full speed."
     )
+    if report["device"]["family"] == "xc7":
+        words += replaced
     return [section("power", "Power", el("p", lead), el("p", words, class_="note"), *_table(power))]
 
 

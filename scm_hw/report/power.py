@@ -164,7 +164,7 @@ def watts_and_source(power: dict[str, Any] | None) -> str:
 
 def watts(span: list[float]) -> str:
     """A power from the lowest to the highest, as text."""
-    return _scaled(span, ((1.0, "W"),), "{:.3f}") if span[1] >= 0.01 else _scaled(span, _SMALL)
+    return _scaled(span, ((1.0, "W"),), "{:.3f}") if span[1] >= 0.05 else _scaled(span, _SMALL)
 
 
 _SMALL = ((1e-3, "mW"), (1e-6, "\N{MICRO SIGN}W"))

@@ -179,6 +179,7 @@ def test_the_page_says_that_it_is_an_estimate() -> None:
     [
         (watts([0.0683, 0.137]), "0.068 to 0.137 W"),
         (watts([0.131, 0.131]), "0.131 W"),
+        (watts([0.000161, 0.012]), "0.161 to 12 mW"),
         (watts([0.0001, 0.0024]), "0.1 to 2.4 mW"),
         (watts([0.0, 5e-5]), "0 to 50 \N{MICRO SIGN}W"),
         (joules([7.22e-10, 1.92e-9]), "0.722 to 1.92 nJ"),
