@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scm_model import reference
 from scm_model.encoder import Encoder
+from scm_model.interval import for_bounds
 from scm_model.layers import AnyLayer, FamilyLayer, HiddenLayers, Layer
 from scm_model.mechanism import ExternalModel, Mechanism, NoMechanism
 from scm_model.memory import Memory, check_first
@@ -181,6 +182,17 @@ class Model:
         """Nodes per layer."""
         return tuple(layer.nodes for layer in self.layers)
 
+    @property
+    def level(self) -> float | None:
+        """The share of rows that the bounds among the outputs hold; None without bounds."""
+        interval = self.info.get("interval")
+        return None if interval is None else float(interval["level"])
+
+    @property
+    def points(self) -> int:
+        """Outputs that predict; the others are their bounds (see :mod:`scm_model.interval`)."""
+        return self.outputs if self.level is None else self.outputs // 3
+
     @cached_property
     def labels(self) -> NDArray[Any]:
         """The classes as an array; of objects where they differ in type."""
@@ -272,7 +284,10 @@ class Model:
 
         ``targets`` are raw (r, m), or class indices (r,). ``mechanism_values`` is needed for an
         external mechanism without a callable, ``first`` (where records begin) for several records.
+        With bounds, targets may be (r, 3 k) or (r, k).
         """
+        if self.level is not None and targets.shape[1] == self.points:
+            targets = for_bounds(targets)
         if self.memory is not None:
             rows = signal_rows(self, X)
             begins = check_first(first, len(rows))

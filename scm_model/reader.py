@@ -16,6 +16,7 @@ from scm_model.archive import read_archive
 from scm_model.column_entries import check_column_ranges, check_column_rows, read_columns
 from scm_model.encoder import Encoder, most_bits
 from scm_model.errors import ModelFileError
+from scm_model.interval import check_interval
 from scm_model.layers import AnyLayer, FamilyLayer, Layer
 from scm_model.mechanism import (
     ExternalModel,
@@ -79,6 +80,8 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
     features, targets = meta.names("features"), meta.names("targets")
     arrays.lengths |= {"d": len(features), "s": len(features), "m": len(targets)}
     task, input_bits = meta.task, meta.input_bits
+    if "interval" in meta.info:
+        check_interval(meta.info["interval"], task, len(targets))
     memory = _read_memory(arrays, meta, features)
     if memory is not None:
         arrays.lengths["d"] = len(memory.taps)

@@ -44,7 +44,7 @@ TASKS = ("regression", "classification")
 WEIGHT_KINDS = ("binary", "real")
 LAYER_KINDS = ("nodes", "families")
 #: Keys of ``meta`` that are notes for people; the model has them as ``info``.
-INFO_KEYS = ("name", "seed", "settings", "scores", "timing", "data")
+INFO_KEYS = ("name", "seed", "settings", "scores", "timing", "data", "interval")
 
 
 # ---------------------------------------------------------------------------------- entries

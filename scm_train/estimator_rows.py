@@ -108,8 +108,8 @@ def with_test_rows(machine: Model, X_test: ArrayLike | None, y_test: ArrayLike |
     targets = (
         class_indices(machine, y) if machine.is_classifier else y.reshape(len(y), -1).astype(float)
     )
-    if not machine.is_classifier and targets.shape[1] != machine.outputs:
-        raise DataError(f"y_test must have {machine.outputs} targets, not {targets.shape[1]}")
+    if not machine.is_classifier and targets.shape[1] != machine.points:
+        raise DataError(f"y_test must have {machine.points} targets, not {targets.shape[1]}")
     some = slice(None, None, max(1, -(-len(y) // model_file.MAX_EVALUATION_ROWS)))
     rows = X_test.iloc[some] if hasattr(X_test, "iloc") else _rows(X_test, some)
     return machine.with_evaluation(rows, targets[some])

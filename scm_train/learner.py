@@ -41,6 +41,7 @@ from scm_train.estimator_rows import (
 from scm_train.evaluation.scores import class_indices
 from scm_train.families.losses import probabilities
 from scm_train.search.candidates import BiasRange, InputsPerNode, SignPattern
+from scm_train.training.intervals import interval_trainer
 from scm_train.training.parameters import DEFAULT_NODES, LAMBDAS, R_VALUES, growth_of, input_bits_of
 from scm_train.training.refit import REFIT_RIDGE, refit
 from scm_train.training.run import TrainingTask, train_by_families, train_machine
@@ -172,6 +173,10 @@ class Learner(BaseEstimator):
     missing : "code" or "median"
         What a number becomes that is missing: a code of its own, above all others, or the median
         beside a flag. Only columns with missing values in training pay for it.
+    interval : float or None
+        Of a regressor: the level of an interval, such as 0.9. The machine has a lower and an upper
+        bound for each target as further outputs, which hold this share of rows that are drawn as
+        the training rows were. A part of the training rows is held back for it.
     verbose : bool
         Show a progress bar, on a terminal.
 
@@ -223,6 +228,7 @@ class Learner(BaseEstimator):
         class_weight: str | Mapping[Any, float] | None = None,
         categories: Sequence[str | int] | None = None,
         missing: str = "code",
+        interval: float | None = None,
         verbose: bool | int = False,
     ):
         self.luts = luts
@@ -257,6 +263,7 @@ class Learner(BaseEstimator):
         self.class_weight = class_weight
         self.categories = categories
         self.missing = missing
+        self.interval = interval
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
@@ -324,6 +331,8 @@ class Learner(BaseEstimator):
         elif parameters["max_nodes"] == "auto":
             parameters["max_nodes"] = DEFAULT_NODES
         algorithm, random = ALGORITHMS[self._algorithm], check_random_state(self.random_state)
+        if self.interval is not None:
+            train = interval_trainer(train)
         self.machine_, self.history_ = train(algorithm, parameters, task, eval_set, random)
         return self
 
@@ -351,6 +360,8 @@ class Learner(BaseEstimator):
                 as_array(in_order(one, own))
                 for one, own in zip(eval_set, (names, targets), strict=True)
             )
+        if self.interval is not None:
+            raise ParameterError("interval must be None for rows on a cluster")
         X, y = as_array(X), as_array(y)
         self._keep_names(names)
         self.n_features_in_ = X.shape[1]
@@ -371,7 +382,7 @@ class Learner(BaseEstimator):
         )
         return self
 
-    def _decision(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _decision(self, X: ArrayLike, depth: int = 0) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = in_memory(X)
         if np.ndim(rows) > 0 and np.shape(rows)[0] == 0:
@@ -379,8 +390,8 @@ class Learner(BaseEstimator):
         if self.machine_.columns is None:
             rows = validate_data(self, rows, reset=False, dtype=_FLOATS)
         if clipped := clipped_columns(self.machine_, rows):
-            # The level of whoever called `predict`.
-            warnings.warn("; ".join(clipping_lines(clipped)), ClippedWarning, stacklevel=3)
+            # The level of whoever called `predict`, so many calls further out.
+            warnings.warn("; ".join(clipping_lines(clipped)), ClippedWarning, stacklevel=3 + depth)
         return self.machine_.decision(rows)
 
     def _feature_names(self) -> tuple[str, ...]:
@@ -445,10 +456,22 @@ class Regressor(RegressorMixin, Learner):
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Targets in their own units, (n,) or (n, m) as in training."""
-        machine_units = self._decision(X)
-        span = self.machine_.target_max - self.machine_.target_min
-        y = self.machine_.target_min + span * machine_units
+        y = self._raw(X)[:, : self.machine_.points]
         return y[:, 0] if self._single else y
+
+    def predict_interval(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Lower and upper bounds, (n, 2) or (n, m, 2); for a regressor that has an ``interval``."""
+        check_is_fitted(self)
+        if self.machine_.level is None:
+            raise ParameterError("interval must be set before fit for bounds, such as interval=0.9")
+        found = self._raw(X)[:, self.machine_.points :]
+        return found if self._single else found.reshape(len(found), -1, 2)
+
+    def _raw(self, X: ArrayLike) -> NDArray[np.float64]:
+        """All outputs in the units of the targets."""
+        machine_units = self._decision(X, depth=1)
+        span = self.machine_.target_max - self.machine_.target_min
+        return np.asarray(self.machine_.target_min + span * machine_units)
 
     def _evaluation(
         self, eval_set: tuple[ArrayLike, ArrayLike] | None, rows: TrainingRows, outputs: int
@@ -476,7 +499,7 @@ class Regressor(RegressorMixin, Learner):
 
     def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)
-        self._single = machine.outputs == 1
+        self._single = machine.points == 1
 
 
 class Classifier(ClassifierMixin, Learner):
@@ -497,6 +520,10 @@ class Classifier(ClassifierMixin, Learner):
         ``sample_weight``: what each row counts, for growth by families.
         """
         check_pair(eval_set)
+        if self.interval is not None:
+            raise ParameterError(
+                f"interval must be None for classes, not {self.interval!r}; it is for targets"
+            )
         if is_distributed(X):
             _check_no_weights(sample_weight, self.class_weight)
             self._fit_distributed(X, y, eval_set)

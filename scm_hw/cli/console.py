@@ -132,7 +132,7 @@ def show_build(build: Build, *, beside_paper: bool = False) -> None:
 def show_c_build(build: Build) -> None:
     """What the machine in C gives and takes, and its files."""
     report, names = build.report, build.design.names
-    lines = [_accuracy_line(report)]
+    lines = [_accuracy_line(report), *_interval_lines(report)]
     checked = report["vectors"]
     lines.append("not run (--no-sim)" if checked is None else f"{checked:,} vectors, 0 mismatches")
     for size in report["sizes"]:
@@ -149,7 +149,8 @@ def show_c_build(build: Build) -> None:
 
 def summary_lines(report: dict[str, Any]) -> list[str]:
     """Accuracy, time, resources and checks, a line each."""
-    lines = [_accuracy_line(report), _time_line(report), _resource_line(report)]
+    lines = [_accuracy_line(report), *_interval_lines(report)]
+    lines += [_time_line(report), _resource_line(report)]
     lines += [_around_line(report, part) for part in ("wrapper", "top")]
     lines.append(_routed_line(report))
     lines.append(_power_line(report))
@@ -179,6 +180,18 @@ def _accuracy_line(report: dict[str, Any]) -> str:
             f"hardware {report['accuracy_hw']:.4f}"
         )
     return "no evaluation rows in the model file; give --data to compare PC and hardware"
+
+
+def _interval_lines(report: dict[str, Any]) -> list[str]:
+    """How the intervals of a model with bounds do, a line per target."""
+    interval = report.get("interval")
+    if interval is None:
+        return []
+    return [
+        f"interval of {name}, level {interval['level']:.2%}: holds {one['coverage_pc']:.2%} of the "
+        f"rows on the PC, {one['coverage_hw']:.2%} in hardware, mean width {one['width_hw']:.5g}"
+        for name, one in interval["targets"].items()
+    ]
 
 
 def _rows(report: dict[str, Any]) -> str:
@@ -307,6 +320,9 @@ def show_run(found: Comparison) -> None:
     scores = (("board", found.board), ("PC", found.pc), ("interpreter", found.interpreter))
     text = ", ".join(f"{name} {value:.{digits}f}" for name, value in scores)
     print(f"{found.score} on {found.rows:,} rows: {text}")
+    for name, (coverage, width) in found.intervals.items():
+        held = f"holds {coverage:.2%} of the rows, mean width {width:.5g}"
+        print(printable(f"interval of {name} on the board: {held}"))
     print(f"mismatches with the interpreter: {found.mismatches}")
     latency = found.cycles / found.clock_mhz * 1e3
     print(f"latency {_cycles(found.cycles)} = {latency:g} ns at {found.clock_mhz:g} MHz")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ from scm_hw.load.readout import reload_fixed_point
 from scm_hw.load.records import least_bits, records_of_model, with_fraction_bits
 from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.rows import scored_rows, seen_activity
+from scm_model.interval import covered
 from scm_model.memory import check_first
+from scm_model.scaling import from_unit
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Comparison:
     seconds: float
     repeated: int
     returns: int
+    #: By target, the share of rows inside the board's interval, and its mean width.
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def rows_per_second(self) -> float:
@@ -96,12 +100,8 @@ def compare(
     outputs, answers = board.predict_integers(inputs, progress)
     seconds = time.monotonic() - start
     wrong = np.flatnonzero((outputs != expected).any(axis=1))
-    score, (on_board, on_pc, interpreted) = _scores(
-        model,
-        seen,
-        activity.output,
-        *_comparable(model, built, fixed, *(found[scored] for found in (outputs, expected))),
-    )
+    found = _comparable(model, built, fixed, outputs[scored], expected[scored])
+    score, (on_board, on_pc, interpreted) = _scores(model, seen, activity.output, *found)
     return Comparison(
         score=score,
         rows=len(rows),
@@ -116,6 +116,7 @@ def compare(
         seconds=seconds,
         repeated=answers.repeated,
         returns=board.returns,
+        intervals=_intervals(model, seen, found[0]),
     )
 
 
@@ -179,9 +180,21 @@ def _scores(
     if model.is_classifier:
         shares = [float((g == rows.targets).mean()) for g in (board, classes_of(pc), expected)]
         return "accuracy", (shares[0], shares[1], shares[2])
+    # The error of a bound would say nothing.
     target = (rows.targets - model.target_min) / (model.target_max - model.target_min)
-    found = [rmse(values, target) for values in (board, pc, expected)]
+    k = model.points
+    found = [rmse(values[:, :k], target[:, :k]) for values in (board, pc, expected)]
     return "RMSE", (found[0], found[1], found[2])
+
+
+def _intervals(
+    model: Model, rows: Evaluation, board: NDArray[Any]
+) -> dict[str, tuple[float, float]]:
+    if model.level is None:
+        return {}
+    found = covered(from_unit(board, model.target_min, model.target_max), rows.targets)
+    pairs = zip(found.coverage.tolist(), found.width.tolist(), strict=True)
+    return dict(zip(model.targets, pairs, strict=False))
 
 
 def find_model(digest: str, folders: Sequence[Path]) -> Path:
@@ -223,6 +236,10 @@ def _ports() -> Iterator[str]:
 def as_record(found: Comparison) -> dict[str, Any]:
     """For JSON."""
     kind = found.score.lower()
+    intervals = {
+        name: {"coverage": coverage, "width": width}
+        for name, (coverage, width) in found.intervals.items()
+    }
     return {
         "rows": found.rows,
         f"{kind}_board": found.board,
@@ -235,4 +252,4 @@ def as_record(found: Comparison) -> dict[str, Any]:
         "rows_per_second": found.rows_per_second,
         "repeated_requests": found.repeated,
         "reconnections": found.returns,
-    }
+    } | ({"intervals": intervals} if intervals else {})

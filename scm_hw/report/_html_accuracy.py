@@ -59,7 +59,7 @@ class Trace:
 
 
 def traces(design: Design, rows: CheckRows) -> list[Trace]:
-    """What each part of a regression adds, PC and hardware, output by output.
+    """What each part of a regression adds, PC and hardware, prediction by prediction.
 
     The nodes' part is without an offset; the linear part has intercept and mechanism with it.
     """
@@ -79,14 +79,14 @@ def traces(design: Design, rows: CheckRows) -> list[Trace]:
             low[i] + span[i] * seen.output[:, i],
             low[i] + span[i] * hardware[:, i],
         )
-        for i, target in enumerate(model.targets)
+        for i, target in enumerate(model.targets[: model.points])
     ]
 
 
 def accuracy_section(report: dict[str, Any]) -> Section:
     """RMSE or accuracy of PC and hardware, and the paper's FPGA case beside this one."""
     if "rmse_pc" in report:
-        found = [_rmse_table(report), *_units_table(report)]
+        found = [_rmse_table(report), *_units_table(report), *_interval_table(report)]
     elif "accuracy_pc" in report:
         found = [_accuracy_table(report)]
     else:
@@ -144,6 +144,27 @@ def _units_table(report: dict[str, Any]) -> list[Html]:
     ]
     columns = ("Target", "RMSE, PC", "RMSE, FPGA", "Worst, FPGA", "FPGA - PC, at most", "R², FPGA")
     return [table("Errors in the target's own units", columns, rows), remark]
+
+
+def _interval_table(report: dict[str, Any]) -> list[Html]:
+    """Coverage and width of the intervals, of a model with bounds."""
+    interval = report.get("interval")
+    if interval is None:
+        return []
+    shown, remark = shortened(list(interval["targets"].items()))
+    rows = [
+        (
+            name(target),
+            f"{v['coverage_pc']:.2%}",
+            f"{v['coverage_hw']:.2%}",
+            f"{v['width_pc']:.6g}",
+            f"{v['width_hw']:.6g}",
+        )
+        for target, v in shown
+    ]
+    columns = ("Target", "Inside, PC", "Inside, FPGA", "Mean width, PC", "Mean width, FPGA")
+    caption = f"Share of evaluation rows inside the interval of level {interval['level']:.2%}"
+    return [table(caption, columns, rows), remark]
 
 
 def _accuracy_table(report: dict[str, Any]) -> Html:

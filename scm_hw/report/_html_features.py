@@ -71,7 +71,7 @@ def importance_of(model: Model) -> dict[str, float]:
 def _error(model: Model) -> str:
     if model.is_classifier:
         return "the share of wrong classes"
-    return "RMSE" if len(model.targets) == 1 else "RMSE of all targets, in [0, 1],"
+    return "RMSE" if model.points == 1 else "RMSE of all targets, in [0, 1],"
 
 
 def _shown(rise: float, model: Model) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.load import Evaluation, FixedPoint, Model, classes_of, normalised_results, rmse
+from scm_model.interval import covered, of_points
+from scm_model.scaling import from_unit
 
 
 def accuracy(
@@ -24,6 +27,9 @@ def accuracy(
     Of the hardware also the largest error of all outputs and R2 against the targets, of several
     outputs together: the share of their variance that it explains.
 
+    Of a model with bounds these are of its predictions (`max_difference` of all outputs), and
+    `interval` has level, coverage and mean width, in the target's unit.
+
     `built` is the model in the units of the hardware, `model` the one on the PC.
     """
     if model.is_classifier:
@@ -34,10 +40,17 @@ def accuracy(
             "accuracy_hw": float(right_hw.mean()),
             "rows": len(evaluation),
         }
+    bounds = {}
+    measured = normalised_results(model, built, fixed, hardware)
+    apart = np.abs(measured - pc)
+    if model.level is not None:
+        bounds = _bounds(model, evaluation, pc, measured)
+        model, k = of_points(model), model.points
+        evaluation = replace(evaluation, targets=evaluation.targets[:, :k])
+        pc, measured = pc[:, :k], measured[:, :k]
     span = model.target_max - model.target_min
     target = (evaluation.targets - model.target_min) / span
-    measured = normalised_results(model, built, fixed, hardware)
-    wrong, apart = np.abs(measured - target), np.abs(measured - pc)
+    wrong = np.abs(measured - target)
     return {
         "rmse_pc": rmse(pc, target),
         "rmse_hw": rmse(measured, target),
@@ -60,11 +73,38 @@ def accuracy(
                 wrong.max(axis=0) * span,
                 measured.T,
                 target.T,
-                apart.max(axis=0) * span,
+                apart[:, : len(span)].max(axis=0) * span,
                 strict=True,
             )
         },
         "rows": len(evaluation),
+    } | bounds
+
+
+def _bounds(
+    model: Model, evaluation: Evaluation, pc: NDArray[np.float64], measured: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Coverage and mean width of the intervals of a model with bounds, by target."""
+    low, high = model.target_min, model.target_max
+    on_pc, on_hw = (
+        covered(from_unit(one, low, high), evaluation.targets) for one in (pc, measured)
+    )
+    found = zip(
+        model.targets, on_pc.coverage, on_hw.coverage, on_pc.width, on_hw.width, strict=False
+    )
+    return {
+        "interval": {
+            "level": model.level,
+            "targets": {
+                name: {
+                    "coverage_pc": float(a),
+                    "coverage_hw": float(b),
+                    "width_pc": float(c),
+                    "width_hw": float(d),
+                }
+                for name, a, b, c, d in found
+            },
+        }
     }
 
 

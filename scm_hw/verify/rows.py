@@ -21,6 +21,7 @@ from scm_hw.load.records import FIRST, Records
 from scm_hw.passes.sample import RANDOM_ROWS, corner_rows, random_rows
 from scm_hw.sim.vectors import Vectors
 from scm_model.errors import DataError
+from scm_model.interval import for_bounds
 from scm_model.memory import Tap, check_first
 from scm_model.raw_table import RawTable
 from scm_model.reference import raw_rows, rows_of
@@ -190,7 +191,9 @@ def read_csv(model: Model, path: Path) -> Evaluation:
     if model.is_classifier:
         targets: NDArray = table.classes(model)
     else:
-        targets = table.numbers(model.targets)
+        targets = table.numbers(model.targets[: model.points])
+        if model.level is not None:
+            targets = for_bounds(targets)
     external = model.mechanism.kind == "external"
     mechanism = table.numbers([f"P0_{t}" for t in model.targets]) if external else None
     outside = _outside(model, inputs)

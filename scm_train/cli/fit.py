@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model import Model
+from scm_model.interval import names_with_bounds
 from scm_train import estimators, model_file
 from scm_train.cli.console import say
 from scm_train.cli.description import described, print_result
@@ -177,7 +178,9 @@ def finished(
     if machine.columns is None:
         machine = replace(machine, features=data.rows.feature_names)
     if machine.classes is None:
-        machine = replace(machine, targets=data.rows.target_names)
+        names = data.rows.target_names
+        bounded = machine.level is not None
+        machine = replace(machine, targets=names_with_bounds(names) if bounded else names)
     scores = dict(machine.info["scores"])
     if machine.classes is not None:
         trained = score(machine, data.rows.X[train], _targets(machine, data, train))

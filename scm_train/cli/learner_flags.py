@@ -84,6 +84,13 @@ def _add_growth(add: Callable[..., Any]) -> None:
         help="number of machines of families whose outputs are averaged: 1, 2, 4, 8 or 16",
     )
     add(
+        "--interval",
+        type=real,
+        metavar="LEVEL",
+        help="level of an interval, such as 0.9: the machine has a lower and an upper bound for "
+        "each target as further outputs, which hold this share of rows",
+    )
+    add(
         "--class-weight",
         type=one_of("balanced"),
         help="weight of the classes: balanced, for equal weight of all classes",

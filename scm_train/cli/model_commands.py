@@ -181,7 +181,9 @@ def _label_name(machine: Model) -> str:
 
 def read_targets(machine: Model, args: argparse.Namespace) -> tuple[NDArray, NDArray]:
     """Rows and targets of a data file, for a classifier as class indices."""
-    own = list(machine.targets) if machine.classes is None else [_label_name(machine)]
+    own = list(machine.targets[: machine.points])
+    if machine.classes is not None:
+        own = [_label_name(machine)]
     wanted = own if args.target is None else split_names(args.target, own)
     # The model's own targets are known by name, in whatever order they are asked for.
     wanted = own if sorted(wanted) == sorted(own) else wanted
@@ -198,9 +200,9 @@ def read_targets(machine: Model, args: argparse.Namespace) -> tuple[NDArray, NDA
     if rows.y.dtype.kind not in "fiu":
         raise DataError(f"target must be numbers, not text like {rows.y[0]!s}; check the column")
     targets = rows.y.reshape(len(rows.y), -1).astype(np.float64)
-    if targets.shape[1] != machine.outputs:
+    if targets.shape[1] != machine.points:
         raise ParameterError(
-            f"--target must be one column per output ({machine.outputs}), not {targets.shape[1]}"
+            f"--target must be one column per output ({machine.points}), not {targets.shape[1]}"
         )
     return rows.X, targets
 

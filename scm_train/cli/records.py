@@ -75,6 +75,11 @@ def _check_flags(args: argparse.Namespace) -> None:
             raise ParameterError(f"--{flag} must be left out with --lags, {why}")
     if args.mechanism is not None:
         raise ParameterError("--mechanism must be left out with --lags")
+    if getattr(args, "interval", None) is not None:
+        raise ParameterError(
+            "--interval must be left out with --lags; records in the order of time are not "
+            "exchangeable, and coverage can't be guaranteed"
+        )
     if args.trials != 1:
         raise ParameterError("--trials must be 1 with --lags")
 

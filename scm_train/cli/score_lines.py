@@ -29,7 +29,7 @@ def score_lines(result: Mapping[str, Any]) -> list[str]:
         lines += tested_lines(tested, result.get("classes"))
     rises = {k: v for k, v in _mapping(scores.get("importance")).items() if _is_number(v)}
     if rises:
-        one = len(result.get("targets") or ()) == 1
+        one = len(_mapping(tested.get("rmse_raw")) or result.get("targets") or ()) == 1
         lines += ["", *_features(rises, "accuracy" in tested, one)]
     return lines
 
@@ -63,12 +63,16 @@ def _course(scores: Mapping[str, Any]) -> list[str]:
 
 def _of_targets(scores: Mapping[str, Any]) -> list[str]:
     columns = [("RMSE", "rmse_raw"), ("MAE", "mae_raw"), ("worst", "worst_raw"), ("R2", "r2")]
+    columns += [("coverage", "coverage"), ("mean width", "width_raw")]
     columns = [(title, key) for title, key in columns if _mapping(scores.get(key))]
     names = list(scores["rmse_raw"])
     table = [["", *(title for title, _ in columns)]]
     for name in names[:MOST_TARGETS]:
-        table.append([name, *(_number(scores[key].get(name)) for _, key in columns)])
+        table.append([name, *(_cell(key, scores[key].get(name)) for _, key in columns)])
     lines = _aligned(table)
+    if _is_number(scores.get("level")):
+        level = f"{scores['level']:.2%}"
+        lines.append(f"  coverage: share of rows inside the interval, whose level is {level}")
     if len(names) > MOST_TARGETS:
         lines.append(f"  and {len(names) - MOST_TARGETS} more targets, see --json")
     return lines
@@ -104,6 +108,10 @@ def _features(importance: Mapping[str, float], classes: bool, one: bool) -> list
     if others:
         lines.append(f"  {others} more with less, or nothing")
     return lines
+
+
+def _cell(key: str, value: object) -> str:
+    return f"{value:.2%}" if key == "coverage" and isinstance(value, float) else _number(value)
 
 
 def _number(value: object) -> str:

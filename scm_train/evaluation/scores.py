@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scm_model import Evaluation, FamilyLayer, Model, classes_of
+from scm_model.interval import covered, of_points
 from scm_model.memory import check_first
-from scm_model.scaling import to_unit
+from scm_model.scaling import from_unit, to_unit
 from scm_model.suggestions import did_you_mean
 from scm_train.errors import DataError
 from scm_train.families.losses import probabilities
@@ -26,9 +27,10 @@ def score(
     ``rmse`` is over all outputs in normalised units; of classes, that of their probabilities, or of
     outputs that were fitted to indicators. A regression adds per target
     ``rmse_raw``, ``mae_raw`` and ``worst_raw`` in its own units, and ``r2``, None where the target
-    does not vary. A classifier adds ``accuracy``, ``balanced_accuracy``, ``majority``, the accuracy
-    of always answering the most frequent class, and ``confusion``: a row per class, a column per
-    answer.
+    does not vary; one with bounds also the ``level`` of its intervals, their ``coverage`` and their
+    mean width, ``width_raw``. A classifier adds ``accuracy``, ``balanced_accuracy``, ``majority``,
+    the accuracy of always answering the most frequent class, and ``confusion``: a row per class, a
+    column per answer.
     """
     return _scores(machine, machine.decision(X, mechanism_values), targets)
 
@@ -58,6 +60,9 @@ def record_scores(machine: Model, rows: Evaluation) -> dict[str, Any]:
 def _scores(machine: Model, y_norm: NDArray[np.float64], targets: NDArray) -> dict[str, Any]:
     if machine.classes is not None:
         return _class_scores(machine, y_norm, targets)
+    bounds = {}
+    if machine.level is not None:
+        machine, y_norm, targets, bounds = _without_bounds(machine, y_norm, targets)
     error = y_norm - to_unit(targets, machine.target_min, machine.target_max)
     raw = np.abs(error) * (machine.target_max - machine.target_min)
     variance = targets.var(axis=0)
@@ -72,7 +77,22 @@ def _scores(machine: Model, y_norm: NDArray[np.float64], targets: NDArray) -> di
         "mae_raw": _by_target(machine, raw.mean(axis=0).tolist()),
         "worst_raw": _by_target(machine, raw.max(axis=0).tolist()),
         "r2": _by_target(machine, r2),
+    } | bounds
+
+
+def _without_bounds(
+    machine: Model, y_norm: NDArray[np.float64], targets: NDArray
+) -> tuple[Model, NDArray[np.float64], NDArray, dict[str, Any]]:
+    """Machine, outputs and targets of the predictions, and how their bounds do."""
+    k, points = machine.points, of_points(machine)
+    raw = from_unit(y_norm, machine.target_min, machine.target_max)
+    found = covered(raw, targets)
+    scores = {
+        "level": machine.level,
+        "coverage": _by_target(points, found.coverage.tolist()),
+        "width_raw": _by_target(points, found.width.tolist()),
     }
+    return points, y_norm[:, :k], targets[:, :k], scores
 
 
 def _by_target(machine: Model, values: Sequence[float | None]) -> dict[str, float | None]:

@@ -120,6 +120,11 @@ class _Sequences(BaseEstimator):
                 f"{len(rows[0])} rows to learn from and {len(held[0])} to choose by are left"
             )
         learner = clone(self.estimator) if self.estimator is not None else self._learner()
+        if learner.interval is not None:
+            raise ParameterError(
+                "interval must be None for records; they are not exchangeable, and no coverage "
+                "could be guaranteed"
+            )
         low, high = self._source_ranges(memory, rows)
         learner._input_range = tuple(
             ends[[tap.source for tap in memory.taps]] for ends in (low, high)
