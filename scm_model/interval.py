@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_model.errors import ModelFileError
+from scm_model.errors import DataError, ModelFileError
 from scm_model.scaling import Floats
 
 if TYPE_CHECKING:
@@ -46,7 +46,13 @@ def check_interval(interval: Any, task: str, outputs: int) -> None:
 
 def names_with_bounds(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of all outputs, by those of the targets."""
-    return names + tuple(f"{name}.{bound}" for name in names for bound in ("lower", "upper"))
+    found = names + tuple(f"{name}.{bound}" for name in names for bound in ("lower", "upper"))
+    if len(set(found)) < len(found):
+        raise DataError(
+            f"names of targets must differ from those of bounds, not {', '.join(names)}; "
+            "rename the target that ends in .lower or .upper"
+        )
+    return found
 
 
 def for_bounds(values: NDArray[Any]) -> NDArray[Any]:

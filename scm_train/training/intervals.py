@@ -205,7 +205,9 @@ def _with_bounds(
 def _spread(values: Floats, width: Floats) -> Floats:
     """The prediction's values (..., k), and behind them those of its bounds."""
     bounds = np.stack([values - width, values + width], axis=-1)
-    return np.concatenate([values, bounds.reshape(*values.shape[:-1], -1)], axis=-1)
+    return np.concatenate(
+        [values, bounds.reshape(*values.shape[:-1], 2 * values.shape[-1])], axis=-1
+    )
 
 
 def _bound(
