@@ -63,6 +63,8 @@ def _check(machine: Model, ridge: float) -> None:
     logistic = machine.info.get("settings", {}).get("readout") == "logistic"
     logistic |= machine.classes is not None and machine.families is not None
     for is_so, what in (
+        # They would have to be calibrated again, on rows that the readout isn't fitted to.
+        (machine.level is not None, "predictions alone, not bounds"),
         (not len(machine.readout), "hidden nodes, not a linear part alone"),
         (machine.memory is not None, "rows of its own, not memory"),
         (isinstance(machine.mechanism, ExternalModel), "its mechanism inside, not from outside"),

@@ -85,6 +85,10 @@ def test_no_input_has_a_negative_width(trained: SCMRegressor) -> None:
     far = np.random.default_rng(2).uniform(-3, 4, size=(20_000, 3))
     outputs = trained.machine_.predict(far)
     assert (outputs[:, 2::2] < outputs[:, 3::2]).all()
+    if trained.machine_.families is not None:
+        # Of no combination of nodes either: half the width is a sum of entries, none negative.
+        half = trained.machine_.readout[:, 3] - trained.machine_.readout[:, 0]
+        assert (half >= 0).all() and half.any()
     # The prediction is in the middle.
     assert_allclose(outputs[:, 2::2] + outputs[:, 3::2], 2 * outputs[:, :2], atol=1e-9)
 
@@ -211,6 +215,12 @@ def test_the_command_line_shows_coverage_and_width(
     assert json.loads(capsys.readouterr().out)["level"] == 0.8
     assert main(["predict", str(model), str(table)]) == 0
     assert capsys.readouterr().out.startswith("out,out.lower,out.upper\n")
+
+
+def test_bounds_are_not_fitted_again(single: SCMRegressor) -> None:
+    X, y = rows(1, 50)
+    with pytest.raises(ParameterError, match="model must have predictions alone, not bounds"):
+        single.refit(X, y[:, 0])
 
 
 def test_targets_named_like_bounds_are_refused() -> None:
