@@ -53,7 +53,7 @@ def paper_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
         ("time", f"{paper['latency_ns']:g} ns", f"{report['latency_ns']:g} ns"),
     ]
     if "power" in report:
-        rows.append(("power", f"{paper['power_w']:g} W", watts_and_source(report["power"])))
+        rows.append(("power", f"{paper['power_w']:g} W, Vivado", watts_and_source(report["power"])))
     if "rmse_pc" in report:
         loss = paper["rmse_hw"] / paper["rmse_pc"] - 1
         ours = (report["rmse_ratio"] or 1.0) - 1

@@ -51,6 +51,17 @@ def test_rows_stand_side_by_side() -> None:
     assert rows["RMSE lost on FPGA"] == ("+7.7e-04", "+6.0e-05")
 
 
+def test_power_stands_beside_the_papers() -> None:
+    for power, here in (
+        ({"source": "estimate", "total_w": [0.0733, 0.216]}, "0.073 to 0.216 W, estimate"),
+        ({"source": "vivado", "total_w": [0.131, 0.131]}, "0.131 W, Vivado"),
+        (None, "not known"),
+    ):
+        rows = {what: (paper, ours) for what, paper, ours in paper_rows(a_report(power=power))}
+        assert rows["power"] == ("0.295 W, Vivado", here)
+    assert "power" not in {row[0] for row in paper_rows(a_report())}
+
+
 def test_a_perfect_or_unscored_model_has_its_rows() -> None:
     perfect = paper_rows(a_report(rmse_pc=0.0, rmse_hw=0.0, rmse_ratio=None))
     assert perfect[-1] == ("RMSE lost on FPGA", "+7.7e-04", "+0.0e+00")
