@@ -9,7 +9,7 @@ from typing import Any
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.emit.formats import Field, input_fields, output_fields
-from scm_hw.emit.interface import MAPPED, ip_version
+from scm_hw.emit.interface import MAPPED, PROTOCOLS, ip_version
 from scm_hw.rtl.axi import registers
 from scm_hw.rtl.uart.description import Description
 
@@ -25,6 +25,8 @@ def driver_files(
         return {}
     words: dict[str, Any] = {
         "names": names,
+        "wrapper": names.wrapper(interface),
+        "bus": PROTOCOLS[interface],
         "digest": digest,
         "digest_bytes": _rows([f"{byte:#04x}" for byte in bytes.fromhex(digest)]),
         "version": version("scm-hw"),
@@ -43,8 +45,10 @@ def driver_files(
         "driver.c": names.driver_source,
         "uio.h": names.uio_header,
         "uio.c": names.uio_source,
-        "pynq.py.txt": names.pynq_module,
     }
+    if interface == "axil":
+        # An overlay is made of Vivado's IP, and its catalogue has no Wishbone.
+        templates["pynq.py.txt"] = names.pynq_module
     return {name: render(__package__, template, **words) for template, name in templates.items()}
 
 

@@ -47,7 +47,7 @@ def interface_files(
             name=name,
             core=names.core,
             version=ip_version(digest),
-            display=f"Stochastic configuration machine, {_PROTOCOLS[interface]}",
+            display=f"Stochastic configuration machine, {PROTOCOLS[interface]}",
             buses=" ".join(_BUSES[interface]),
             families=" ".join(f"{family} Production" for family in _FAMILIES),
             interrupt=interface == "axil",
@@ -65,7 +65,7 @@ def _wrapper(interface: str, ports: CorePorts, digest: str, names: Names) -> str
     name = names.wrapper(interface)
     return headed(
         to_verilog(wrapped_core(interface, ports, digest, names), name),
-        f"{name}: {names.core} behind {_PROTOCOLS[interface]}",
+        f"{name}: {names.core} behind {PROTOCOLS[interface]}",
         [("design", digest), ("core", f"{names.core}.v has its latency and its fields")],
     )
 
@@ -110,7 +110,7 @@ def row_formats(ports: CorePorts, tdata: int) -> tuple[RowFormat, RowFormat]:
     )
 
 
-_PROTOCOLS = {"axis": "AXI4-Stream", "axil": "AXI4-Lite", "wishbone": "Wishbone"}
+PROTOCOLS = {"axis": "AXI4-Stream", "axil": "AXI4-Lite", "wishbone": "Wishbone"}
 _BUSES: dict[str, Sequence[str]] = {"axis": ("s_axis", "m_axis"), "axil": ("s_axi",)}
 
 # Those with the 7 series' cells, by Vivado's names.

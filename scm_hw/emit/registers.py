@@ -8,7 +8,7 @@ from typing import Any
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.emit.formats import Field, c_string, input_fields, output_fields
-from scm_hw.emit.interface import MAPPED
+from scm_hw.emit.interface import MAPPED, PROTOCOLS
 from scm_hw.rtl.axi import registers
 from scm_hw.rtl.uart.description import Description
 
@@ -31,6 +31,8 @@ def register_files(
         __package__,
         _HEADER,
         names=names,
+        wrapper=names.wrapper(interface),
+        bus=PROTOCOLS[interface],
         digest=digest,
         at=registers,
         registers=listed,

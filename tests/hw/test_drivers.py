@@ -16,6 +16,7 @@ import pytest
 from scm_hw import boards
 from scm_hw.build import Build, BuildOptions, build
 from scm_hw.design import Options
+from scm_hw.emit import driver_files, register_files
 from scm_hw.emit.identity import describe
 from scm_hw.rtl.axi import registers as at
 from scm_hw.tools import simulators
@@ -192,3 +193,15 @@ def test_uio_maps_the_registers(built: Build, tmp_path: Path) -> None:
     os.remove(device)
     gone = subprocess.run([tmp_path / "main", device], timeout=60, check=False)
     assert gone.returncode == 3
+
+
+def test_drivers_of_wishbone_name_its_wrapper(built: Build) -> None:
+    fields = describe(built.design, "mill")
+    how = ("wishbone", fields, built.design.digest, built.design.names)
+    files = driver_files(*how) | register_files(*how)
+    # An overlay of PYNQ has no Wishbone.
+    assert sorted(files) == [
+        f"mill_{n}" for n in ("driver.c", "driver.h", "regs.h", "uio.c", "uio.h")
+    ]
+    assert not [name for name, text in files.items() if "axil" in text or "AXI" in text]
+    assert "mill_wishbone, the core behind Wishbone" in files["mill_driver.h"]

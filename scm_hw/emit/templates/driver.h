@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Driver of {{ names.wrapper("axil") }}, the core behind AXI4-Lite: bare metal and Linux alike, C99, nothing
+ * Driver of {{ wrapper }}, the core behind {{ bus }}: bare metal and Linux alike, C99, nothing
  * allocated. Design {{ digest[:16] }}, written by scm-hw {{ version }}.
  *
  * Open the device once, then predict. What the integers mean is in {{ names.formats_header }}, the

@@ -1,4 +1,4 @@
-/* Registers of {{ names.wrapper("axil") }}, the core behind AXI4-Lite: byte offsets and bits.
+/* Registers of {{ wrapper }}, the core behind {{ bus }}: byte offsets and bits.
  *
  * A register is a word of 32 bits; the two words of a field are {{ hex(4) }} apart, low word first.
  * Every access is answered with OKAY. What can't be done changes nothing and sets a bit in STATUS.

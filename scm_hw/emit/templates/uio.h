@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * {{ names.wrapper("axil") }} from a Linux process: the registers of a UIO device, or of the physical memory. */
+ * {{ wrapper }} from a Linux process: the registers of a UIO device, or of the physical memory. */
 #ifndef {{ names.macro }}_UIO_H
 #define {{ names.macro }}_UIO_H
 
