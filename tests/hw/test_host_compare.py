@@ -12,7 +12,7 @@ from scm_hw import boards
 from scm_hw.design import Options, compile_model
 from scm_hw.emit.identity import describe
 from scm_hw.errors import LinkError, MismatchError
-from scm_hw.host.compare import Comparison, _check_fields, _fixed_point
+from scm_hw.host.compare import Comparison, _fixed_point, check_fields
 from scm_hw.load import choose_fixed_point
 from tests.support import random_model
 
@@ -57,6 +57,6 @@ def test_coefficients_are_those_of_the_build() -> None:
 def test_features_of_another_model_are_refused() -> None:
     model = random_model(2)
     meaning = describe(compile_model(model, boards.get("arty-a7")))
-    _check_fields(meaning, model)
+    check_fields(meaning, model)
     with pytest.raises(LinkError, match="board must have the model's features, not others"):
-        _check_fields(meaning, replace(model, features=("a", "b", "c")))
+        check_fields(meaning, replace(model, features=("a", "b", "c")))

@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from scm_hw.design import Design, Options
+from scm_hw.design import Design, Options, compile_model
+from scm_hw.emit.identity import describe
 from scm_hw.errors import OptionError, UnsupportedModelError
+from scm_hw.host.loading import upload_of
 from scm_hw.ir.interp import interpret
 from scm_hw.load import Model
-from scm_hw.load.upload import HEADER_BYTES, LoadStatus
+from scm_hw.load.upload import HEADER_BYTES, LoadStatus, upload_bytes
+from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.check import simulate
 from scm_hw.verify.rows import check_rows
 from tests.hw.reloading import (
+    BOARD,
     RESET,
     REVERT,
     events_of,
@@ -223,3 +227,28 @@ def test_a_machine_without_nodes_is_refused() -> None:
 def test_a_latency_that_leaves_no_room_is_refused() -> None:
     with pytest.raises(OptionError, match="latency must be at least 3 cycles with --reload"):
         reloadable(machine("one output"), latency=2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"output_units": True},
+        {"input_format": ("x1=adc:10:-5:5",)},
+        {"output_bits": 9},
+        {"frac_bits": 11},
+        {"latency": 9},
+        {"clock_mhz": 200.0},
+        {"input_register": True},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_the_description_is_enough_for_an_upload(options: dict[str, object]) -> None:
+    """Of the model that was built in, it has the entries that the tables hold at power-up."""
+    model = random_model(3, rows=20, outputs=2)
+    design = compile_model(
+        model, BOARD, Options(reload="readout", **options), model_digest="00" * 32
+    )
+    told = Description.decode(describe(design, "demo").encode())
+    plan, contents = design.loadable.plan, design.loadable.contents
+    assert upload_of(told, model).data == upload_bytes(plan, contents)
+    assert upload_of(told, refitted(model, 1)).data != upload_bytes(plan, contents)
