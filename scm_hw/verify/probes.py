@@ -69,9 +69,8 @@ def wrong_output(design: Design, mismatch: Mismatch) -> str | None:
     """The first output that differs, where no signal before it does; None if bits are undefined."""
     if mismatch.got is None:
         return None
-    ports, program = design.ports, design.program
-    if design.loadable is not None:
-        program = design.meaning
+    # Passes name their own operations, and a readout that is loaded is behind the program.
+    ports, program = design.ports, design.meaning
     words = unpack((mismatch.got, mismatch.expected), ports.out_widths, ports.out_signed)
     got, expected = words.tolist()
     number = next(i for i, (a, b) in enumerate(zip(got, expected, strict=True)) if a != b)
