@@ -45,7 +45,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
         folder / "mill.npz", mechanism="external", outputs=2, layers=(6,), input_bits=8
     )
     how = BuildOptions(out=folder / "out", simulators=(), synthesis=False)
-    return build(model, boards.get("arty-a7"), Options(interface="axil", frac_bits=30), how)
+    options = Options(interface="axil", frac_bits=28, output_bits=32)
+    return build(model, boards.get("arty-a7"), options, how)
 
 
 def array(name: str, rows: np.ndarray) -> str:
