@@ -1,4 +1,4 @@
-"""What rows that are not learned from decide: linear part, penalty, size, and the last refit."""
+"""What unseen rows decide: linear part, penalty, signals of two features, size, last refit."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ SLACK = 1.0005
 LINEAR_GAIN = 0.995
 #: The other penalty, for targets with much noise, and what it has to bring.
 NOISY_PENALTY, NOISY_GAIN = 20.0, 0.997
+#: Sums and differences of two features as signals: how many for each feature, and what they have
+#: to bring. With fewer rows than these they are chosen by luck, and with more features than these
+#: they take too much memory, a byte of every row each.
+PAIRS, PAIRS_GAIN = 4, 0.99
+PAIRED_ROWS, MOST_PAIRED = 1000, 64
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,9 @@ def choose(
     if not problem.classes:
         noisy = replace(settings, penalty=NOISY_PENALTY)
         best = best.or_if_less(tried(best.inputs, noisy), NOISY_GAIN**2)
+        if len(problem) >= PAIRED_ROWS and 1 < problem.features <= MOST_PAIRED:
+            paired = replace(best.settings, pairs=PAIRS)
+            best = best.or_if_less(tried(best.inputs, paired), PAIRS_GAIN**2)
     enough = int(np.flatnonzero(best.errors <= SLACK * best.errors.min())[0])
     chosen = _sizes(size)[enough]
     refit = False

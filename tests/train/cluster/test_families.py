@@ -62,6 +62,14 @@ def test_the_machine_is_that_of_one_machine(client, case: str) -> None:
     assert_equal(here, SCMRegressor(**options).fit(*chunks(x, y)))
 
 
+def test_signals_of_two_features(client) -> None:
+    x, _ = plant(1200)
+    y = (x[:, 0] - x[:, 1] > 0).astype(float)
+    here = SCMRegressor(**FAST).fit(x, y)
+    assert here.machine_.layers[0].mask.sum(axis=1).max() == 2
+    assert_equal(here, SCMRegressor(**FAST).fit(*chunks(x, y)))
+
+
 @pytest.mark.parametrize("labels", [("low", "high"), ("low", "mid", "high")])
 def test_classifiers(client, labels) -> None:
     x, y = plant()

@@ -51,6 +51,30 @@ def test_the_other_penalty_needs_less_error(monkeypatch) -> None:
         assert choose(problem(0.2), 0.2, SIZE, SETTINGS, 0, 0).settings.penalty == wanted
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_step_of_two_features_is_left_to_their_sum_or_difference(sign: int) -> None:
+    rows = problem(0.0, choice.PAIRED_ROWS)
+    signal = rows.codes[:, 0] + sign * rows.codes[:, 1]
+    noise = 0.05 * np.random.default_rng(1).normal(size=len(rows))
+    step = (signal > np.median(signal)) + noise
+    for targets, wanted in ((step, choice.PAIRS), (rows.codes[:, 0] / 256 + noise, 0)):
+        own = replace(rows, targets=targets[:, None])
+        assert choose(own, 0.2, SIZE, SETTINGS, 0, 0).settings.pairs == wanted
+
+
+def test_signals_of_two_features_need_less_error_many_rows_and_few_features(monkeypatch) -> None:
+    for gain, least, most, wanted in (
+        (10.0, 500, 3, choice.PAIRS),
+        (0.0, 500, 3, 0),
+        (10.0, 501, 3, 0),
+        (10.0, 500, 2, 0),
+    ):
+        monkeypatch.setattr(choice, "PAIRS_GAIN", gain)
+        monkeypatch.setattr(choice, "PAIRED_ROWS", least)
+        monkeypatch.setattr(choice, "MOST_PAIRED", most)
+        assert choose(problem(0.2), 0.2, SIZE, SETTINGS, 0, 0).settings.pairs == wanted
+
+
 def test_rows_that_are_given_choose() -> None:
     """Rows that are learned from ask for more of the budget than others, and for a refit."""
     rows = problem(1.0)
