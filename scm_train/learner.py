@@ -385,7 +385,8 @@ class Learner(BaseEstimator):
     def _decision(self, X: ArrayLike, depth: int = 0) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = in_memory(X)
-        if np.ndim(rows) > 0 and np.shape(rows)[0] == 0:
+        # Whatever else an array-like is asked for, scikit-learn's checks may refuse.
+        if getattr(rows, "shape", (1,))[:1] == (0,) or (isinstance(rows, list) and not rows):
             raise DataError("rows to predict must be at least one, not none; check what chose them")
         if self.machine_.columns is None:
             rows = validate_data(self, rows, reset=False, dtype=_FLOATS)

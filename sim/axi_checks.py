@@ -17,7 +17,7 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, with_timeout
+from cocotb.triggers import ClockCycles, SimTimeoutError, with_timeout
 from cocotbext.axi import (
     AxiLiteBus,
     AxiLiteMaster,
@@ -128,7 +128,11 @@ async def play_stream(dut: Any, offered: float, taken: float, name: str) -> list
         source.send_nowait(AxiStreamFrame(stream.sent(packet)))
     failures = []
     for number, packet in enumerate(packets):
-        frame = await with_timeout(sink.recv(), patience(ports), "ns")
+        try:
+            frame = await with_timeout(sink.recv(), patience(ports), "ns")
+        except SimTimeoutError:
+            failures.append(f"packet {number} of {len(packet)} samples did not finish")
+            break
         expected = stream.expected(packet)
         if bytes(frame.tdata) != expected:
             failures.append(f"packet {number} {wrong_sample(bytes(frame.tdata), expected, packet)}")

@@ -199,7 +199,7 @@ def test_a_file_that_cannot_be_read_is_one_line(
 ) -> None:
     if content is not None:
         (tmp_path / "d.csv").write_bytes(content)
-    with pytest.raises(OptionError, match=re.escape(f"data file {tmp_path / 'd.csv'} can't be")):
+    with pytest.raises(OptionError, match=re.escape(f"can't read data file {tmp_path / 'd.csv'}")):
         read_csv(regression, tmp_path / "d.csv")
 
 
