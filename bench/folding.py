@@ -25,7 +25,6 @@ from rich.table import Table
 
 from scm_hw.boards import get
 from scm_hw.design import CORE, Design, Options, compile_model
-from scm_hw.ir.interp import interpret
 from scm_hw.load import Model, read_model
 from scm_hw.tools.synthesis import synthesise
 from scm_hw.verify import run_verilator
@@ -77,7 +76,7 @@ def random_rows(design: Design, count: int = VECTORS) -> NDArray[np.int64]:
 def measure(design: Design, rows: NDArray[np.int64], synthesis: bool) -> dict[str, Any]:
     """One core: its cycles predicted and measured, its LUTs estimated and synthesised."""
     plan = design.schedule
-    vectors = CheckRows(rows, interpret(design.meaning, rows), None, None).vectors(design)
+    vectors = CheckRows(rows, design.interpret(rows), None, None, slice(0)).vectors(design)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = folder / f"{CORE}.v"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -145,9 +146,13 @@ def test_the_same_model_for_the_arty_and_the_table_beside_the_paper(
     )
     prefix = identifier(nexys["name"])
     cores = [servo_model.parent / name / f"{prefix}_core.v" for name in ("servo_nexys", "arty")]
-    assert cores[0].read_bytes() == cores[1].read_bytes()
+    # The comments at the top name the board's part and the digest of the build.
+    assert len({re.sub(r"^//.*\n", "", core.read_text(), flags=re.M) for core in cores}) == 1
+    # The paper's case stands folded on the page, and beside the demonstration alone on the console.
+    page = (folder / "report.html").read_text()
     for figure in ("0.031336", "0.031360", "60.94%", "16,500", "90 ns"):
-        assert figure in done.stdout
+        assert figure in page
+    assert "0.031336" not in done.stdout
     assert "build.tcl" in done.stdout
     report = json.loads((folder / "report.json").read_text())
     assert (report["board"], nexys["board"]) == ("arty-a7", "nexys-a7")

@@ -275,7 +275,10 @@ def test_a_mechanism_outside_is_in_every_design(physics: list[str], capsys) -> N
     assert main(["build", f"out/front/{row['model']}", *build[1:], "--out", "built"]) == 0
     assert json.loads(capsys.readouterr().out)["rmse_hw"] == row["test_rmse"]
     assert main([*words[: words.index("--mechanism")], "--out", "out", "--resume"]) == 2
-    assert "mechanism of the search in out must be 'physics:pull as" in capsys.readouterr().err
+    assert (
+        "can't resume the search in out with --mechanism none: it began with physics:pull as"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_budget_ends_the_search(searched: Path, tmp_path: Path) -> None:
@@ -307,7 +310,7 @@ def test_points_that_cannot_be_built_are_told_and_left_out(
 
 
 BAD = {
-    "no data": ([], "fit must be given a data file or --dataset, and not both"),
+    "no data": ([], "rows must come from a data file or --dataset, and not both"),
     "no target": (["plant.csv"], "--target must name the column to learn"),
     "no file": (["none.csv", "--target", "y"], "none.csv"),
     "bad column": (["plant.csv", "--target", "y"], "column 'y' must be in plant.csv"),

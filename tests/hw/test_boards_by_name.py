@@ -147,8 +147,9 @@ def test_the_colours_of_one_lamp_show_all_three_states() -> None:
     core = to_verilog(StandIn(), "scm_core")
     text = board_files(boards.get("ecpix585"), core, standin_vectors(20))["scm_top.v"]
     (test,) = re.findall(r" self_test \(([^;]*)\);", text)
+    inside, _ = text.split("endmodule", 1)
     for colour, state in (("r", "failed"), ("g", "alive"), ("b", "passed")):
-        (lamp,) = re.findall(rf" lamp0{colour} \([^;]*\.\\o\$1 \((.*)\)", text)
+        (lamp,) = re.findall(rf" lamp0{colour} \(\s*\.o_1\((\w+)\)", inside)
         assert f".{state}({lamp})" in test, colour
 
 

@@ -41,7 +41,7 @@ def design_of(names: list[str], **options: Any) -> Design:
 
 
 def modules(verilog: str) -> list[str]:
-    return re.findall(r"^module (\S+)", verilog, re.MULTILINE)
+    return re.findall(r"^module (\w+)", verilog, re.MULTILINE)
 
 
 @pytest.mark.parametrize("options", KINDS, ids=str)

@@ -88,6 +88,6 @@ def test_blocks_add_what_they_multiply_in_the_same_cycle() -> None:
     assert (slow.latency, fast.latency) == (1, 2)
     assert len(sums_in_blocks(lowered, slow.cycles, XC7)) == 1
     assert sums_in_blocks(lowered, fast.cycles, XC7) == set()
-    assert estimate(lowered, fast).lut > estimate(lowered, slow).lut + 20
+    assert estimate(lowered, fast).lut > estimate(lowered, slow).lut + 10
     lut4 = TECHNOLOGIES["ecp5-6"]
     assert sums_in_blocks(lowered, slow.cycles, lut4) == set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -216,7 +217,11 @@ def test_runtime_objects_are_kept_once_and_put_back_newer(
 def test_tops_share_the_library_and_not_the_main_program(tmp_path: Path) -> None:
     def folders(axi: str | None, free_running: bool = False) -> tuple[Path, ...]:
         options = argparse.Namespace(
-            workdir=tmp_path, waves=False, axi=axi, free_running=free_running
+            workdir=tmp_path,
+            waves=False,
+            axi=axi,
+            free_running=free_running,
+            ports=json.dumps({"tdata": None, "crossing": False}),
         )
         return tuple(objects.folder for objects in runner.runtime_objects(options))
 

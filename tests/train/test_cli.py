@@ -115,6 +115,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
     machine = fitted(*flags.split())
     expected = {
         "max_nodes": [4, 3],
+        "interval": None,
         "layers": 2,
         "activation": ["sign", "step"],
         "candidates": [9, 8],
