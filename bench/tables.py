@@ -132,7 +132,7 @@ def load(name: str) -> Table:
     return _LOADERS[name]()
 
 
-def _path(file: str) -> Path:
+def data_file(file: str) -> Path:
     folder = os.environ.get("SCM_DATA")
     path = Path(folder or ".") / file
     if folder is None or not path.is_file():
@@ -142,7 +142,7 @@ def _path(file: str) -> Path:
 
 def _columns(file: str) -> dict[str, NDArray]:
     """Columns by name: numbers where all are numbers, else words."""
-    path = _path(file)
+    path = data_file(file)
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="") as lines:
         names, *rows = csv.reader(lines)
