@@ -83,7 +83,7 @@ def test_model_board_and_tools_change_the_digest(monkeypatch: pytest.MonkeyPatch
     digests = [compiled().digest, compiled(2).digest]
     digests += [compiled(board=boards.get(name)).digest for name in ("nexys-a7", "arty-a7-35")]
     digests += [compiled(board=boards.by_part("xc7a100tcsg324-1")).digest]
-    monkeypatch.setattr(design, "version", lambda _: "0.0")
+    monkeypatch.setattr(design.compiler, "version", lambda _: "0.0")
     digests += [compiled().digest]
     assert len(set(digests)) == len(digests)
 

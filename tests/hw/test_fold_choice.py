@@ -114,7 +114,7 @@ def test_of_nearly_equal_folds_the_one_with_fewer_lanes_is_taken(
 def test_what_the_readout_alone_rules_out_is_never_unrolled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("scm_hw.design._unrolled", None)
+    monkeypatch.setattr("scm_hw.design.shape._unrolled", None)
     tiny = boards.by_part("xc7s6cpga196-1")
     model = {"features": 4, "bits": 1, "layers": (500,), "outputs": 6}
     design = compiled(board=tiny, **model)

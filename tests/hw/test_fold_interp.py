@@ -165,7 +165,7 @@ def test_a_wrong_fold_ends_a_search() -> None:
 
 @pytest.mark.usefixtures("faulty")
 def test_a_fold_that_replaces_an_unrolled_core_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scm_hw.design.within", lambda *_: False)
+    monkeypatch.setattr("scm_hw.design.shape.within", lambda *_: False)
     with pytest.raises(CompilerError, match=REFUSED):
         compile_model(random_model(1), boards.get("arty-a7"), Options(frac_bits=8))
 
@@ -179,7 +179,9 @@ def test_a_fold_of_what_is_never_tried_unrolled_is_checked() -> None:
 
 def test_evaluation_rows_are_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr("scm_hw.design.check_fold", lambda plan, reference: seen.append(reference))
+    monkeypatch.setattr(
+        "scm_hw.design.shape.check_fold", lambda plan, reference: seen.append(reference)
+    )
     model = random_model(1, rows=7)
     compile_model(model, boards.get("arty-a7"), Options(fold="2x2"))
     assert len(seen[0].inputs) > len(Reference(seen[0].program).inputs)

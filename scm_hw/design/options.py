@@ -1,0 +1,117 @@
+"""What a user can decide about a design, and what follows from it for a board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scm_hw.boards import Board
+from scm_hw.errors import OptionError
+from scm_hw.load import (
+    DEFAULT_TOLERANCE,
+)
+from scm_hw.schedule import Ends
+from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
+from scm_hw.target.resources import USABLE_SHARE
+
+TOPS = ("uart", "self-test")
+# What of a core can be loaded while it runs.
+RELOADS = ("none", "readout")
+# Every USB serial chip and every listed board can do it.
+DEFAULT_BAUD = 1_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can decide about a design."""
+
+    tolerance: float = DEFAULT_TOLERANCE
+    frac_bits: int | None = None
+    output_bits: int | None = None
+    clock_mhz: float | None = None
+    pipeline: str = "balanced"
+    latency: int | None = None
+    fold: str = "auto"
+    multipliers: str = "auto"
+    tables: str = "auto"
+    interface: str = "stream"
+    tdata: int | None = None
+    crossing: bool = False
+    handshake: str = "global"
+    input_register: bool = False
+    top: str = "uart"
+    baud: int = DEFAULT_BAUD
+    input_format: tuple[str, ...] = ()
+    output_units: bool = False
+    toolchain: str = "auto"
+    reload: str = "none"
+
+    def __post_init__(self) -> None:
+        if self.reload != "none":
+            _check_reload(self)
+        for name, given in (("tdata", self.tdata is not None), ("crossing", self.crossing)):
+            if given and self.interface != "axis":
+                raise OptionError(
+                    f"{name} must be of AXI4-Stream, not of --interface {self.interface}; "
+                    "add --interface axis"
+                )
+
+
+def _check_reload(options: Options) -> None:
+    """Refuse what a readout that can be loaded doesn't go with."""
+    if options.reload not in RELOADS:
+        raise OptionError(f"reload must be one of {', '.join(RELOADS)}, not {options.reload!r}")
+    for name, value, rule in (
+        ("handshake", options.handshake, ("global", "skid")),
+        ("fold", options.fold, ("auto", "none")),
+        ("interface", options.interface, ("stream", "axil")),
+        ("top", options.top, ("uart",)),
+    ):
+        if value not in rule:
+            raise OptionError(
+                f"{name} must be {' or '.join(rule)} with --reload readout, not {value}; change "
+                "it, or leave --reload out"
+            )
+
+
+def speed_grade(part: str) -> str:
+    """The grade that decides delays: 1, 2 or 3, with L for the low voltage.
+
+    Other letters of the name are for the temperature.
+    """
+    speed = part.rsplit("-", 1)[-1]
+    low_power = speed[0] + "L"
+    return low_power if "L" in speed and low_power in GRADE_SCALE else speed[0]
+
+
+def delay_model(board: Board) -> str:
+    """The name of the board's delay model: its own, or that of the speed grade."""
+    return board.grade or speed_grade(board.part)
+
+
+def ends_of(board: Board, options: Options) -> Ends:
+    """What is around the core in this design, wrapper and board top alike."""
+    return Ends(
+        options.handshake,
+        options.input_register,
+        wrapper_arrival(options, TECHNOLOGIES[delay_model(board)], board.platform is not None),
+    )
+
+
+def wrapper_arrival(options: Options, tech: Technology, on_board: bool) -> float:
+    """The time from a register around the core to its inputs, beyond a net, at scale 1.
+
+    Behind AXI4-Stream it is the multiplexer that chooses between a sample that waits and the one
+    on offer, which is not there where the core's ready is a register. A self-test plays its samples
+    from memory. The other surroundings hold the sample in registers.
+    """
+    arrival = 0.0
+    if options.interface == "axis" and options.handshake == "global":
+        arrival = tech.level
+    if options.top == "self-test" and on_board:
+        arrival = max(arrival, tech.block_ram - tech.clock_to_out)
+    return arrival
+
+
+def usable_dsps(board: Board, options: Options) -> int:
+    """How many DSP blocks constants may be multiplied in."""
+    return 0 if options.multipliers == "lut" else int(USABLE_SHARE * board.room.dsp)

@@ -1,0 +1,248 @@
+"""Unrolled, folded, or in front of a readout that can be loaded: which shape a core has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scm_hw.boards import Board
+from scm_hw.design.options import Options, delay_model, ends_of, usable_dsps
+from scm_hw.errors import OptionError, ToolError
+from scm_hw.fold import (
+    FoldPlan,
+    check_fold,
+    fastest_plan,
+    fold_machine,
+    foldable,
+    parse_fold,
+    plan_fold,
+    surely_too_large,
+)
+from scm_hw.ir import Program, verify
+from scm_hw.load import (
+    FixedPoint,
+    Lowered,
+    Model,
+    choose_fixed_point,
+    choose_output_bits,
+    cut,
+    integers,
+    lower_model,
+)
+from scm_hw.load.readout import LoadableReadout, loadable
+from scm_hw.load.records import (
+    with_fraction_bits,
+)
+from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
+from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.rtl.reload import ReadoutTiming, readout_timing
+from scm_hw.schedule import Layout, Schedule, lay_out
+from scm_hw.target import TECHNOLOGIES
+from scm_hw.target.resources import Resources, near_limit, within
+
+Measure = Callable[[str, str, Board], Resources | None]
+"""The cells of a core on a board, given its Verilog and module; None where they are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Unrolled or folded: programs after each pass, when what happens, and what was measured.
+
+    `meaning` is the literal program where the first stage is only what is in front of a readout.
+    """
+
+    fixed: FixedPoint
+    stages: tuple[Stage, ...]
+    schedule: Schedule | FoldPlan
+    measured: Resources | None = None
+    meaning: Program | None = None
+    loadable: LoadableReadout | None = None
+    timing: ReadoutTiming | None = None
+
+
+def choose_shape(
+    model: Model,
+    board: Board,
+    options: Options,
+    measure: Callable[[Layout], Resources | None],
+    least: int,
+) -> Shape:
+    """Products are cut where the core is unrolled; a fold has one multiplier for all of them.
+
+    No pass has a part in a fold: it is built from the literal program, and compared with it. The
+    outputs have at least `least` fraction bits.
+    """
+    if options.reload != "none":
+        return _reloadable(model, board, options)
+    whole = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
+    whole = with_fraction_bits(model, whole, least)
+    lowered = _lowered(model, whole)
+    plan = _fold_first(model, whole, lowered, board, options)
+    if plan is not None:
+        return _folded(model, whole, lowered, _ended(plan, options))
+    fixed = choose_output_bits(
+        model, whole, tolerance=options.tolerance, output_bits=options.output_bits
+    )
+    if fixed.grid_bits < least:
+        fixed = whole if least >= whole.product_bits else cut(model, whole, least)
+    passes = Passes(_lowered(model, fixed).program, rows=_evaluation_codes(model, fixed))
+    layout = _unrolled(passes, board, options)
+    measured = measure(layout)
+    leaves_room = within(layout.cost if measured is None else measured, board.room)
+    if _may_fold(model, options) and not leaves_room:
+        plan = _ended(_fastest(lowered, board, options), options)
+        return _folded(model, whole, lowered, plan, measured)
+    return Shape(fixed, layout.stages, layout.schedule, measured)
+
+
+def _reloadable(model: Model, board: Board, options: Options) -> Shape:
+    """The hidden layers as any program, in front of a readout of its own."""
+    tolerance = options.tolerance
+    fixed = choose_fixed_point(
+        model, tolerance=tolerance, frac_bits=options.frac_bits, jointly=False
+    )
+    fixed = choose_output_bits(model, fixed, tolerance=tolerance, output_bits=options.output_bits)
+    lowered = _lowered(model, fixed)
+    parts = loadable(model, lowered, fixed)
+    verify(parts.program)
+    period = 1000.0 / (options.clock_mhz or board.clock_mhz)
+    timing = readout_timing(parts.plan, period, TECHNOLOGIES[delay_model(board)])
+    before = options.latency
+    if before is not None:
+        before -= timing.ranks
+        if before < 1:
+            raise OptionError(
+                f"latency must be at least {timing.ranks + 1} cycles with --reload readout, not "
+                f"{options.latency}; allow more cycles, or leave --reload out"
+            )
+    passes = Passes(parts.program, rows=_evaluation_codes(model, fixed))
+    layout = _unrolled(passes, board, replace(options, latency=before))
+    return Shape(
+        fixed,
+        layout.stages,
+        layout.schedule,
+        meaning=lowered.program,
+        loadable=parts,
+        timing=timing,
+    )
+
+
+def _lowered(model: Model, fixed: FixedPoint) -> Lowered:
+    lowered = lower_model(model, fixed)
+    verify(lowered.program)
+    return lowered
+
+
+def _may_fold(model: Model, options: Options) -> bool:
+    return options.fold == "auto" and options.output_bits is None and foldable(model)
+
+
+def measuring(
+    measure: Measure | None, core: str, board: Board
+) -> Callable[[Layout], Resources | None]:
+    """The cells of an unrolled core by synthesis, where the estimate can't decide if it fits."""
+
+    def measured(layout: Layout) -> Resources | None:
+        if measure is None or not near_limit(layout.cost, board.room):
+            return None
+        # The estimate is left where the tool is missing or fails; a build will say so.
+        with suppress(ToolError):
+            return measure(to_verilog(ScmCore(layout.program, layout.schedule), core), core, board)
+        return None
+
+    return measured
+
+
+def _ended(plan: FoldPlan, options: Options) -> FoldPlan:
+    """The plan with the ends that were asked for, refused where a folded core can't have them."""
+    if options.handshake == "none":
+        raise OptionError(
+            "handshake must be global or skid for a folded core, which can't take a sample in "
+            "every cycle, not none; take a larger device, or --fold none"
+        )
+    if options.input_register:
+        raise OptionError(
+            "input register must be left out for a folded core, which keeps the sample it works "
+            "on in registers; leave --input-register out, or take --fold none"
+        )
+    return replace(plan, handshake=options.handshake)
+
+
+def _folded(
+    model: Model,
+    fixed: FixedPoint,
+    lowered: Lowered,
+    plan: FoldPlan,
+    measured: Resources | None = None,
+) -> Shape:
+    check_fold(plan, Reference(lowered.program, _evaluation_codes(model, fixed)))
+    return Shape(fixed, (Stage(LITERAL, lowered.program),), plan, measured)
+
+
+def _evaluation_codes(model: Model, fixed: FixedPoint) -> NDArray[np.int64] | None:
+    """Some of the evaluation rows as they enter the core, to compare outputs on."""
+    rows = model.evaluation
+    if rows is None or (model.mechanism.kind == "external" and rows.mechanism is None):
+        return None
+    some = slice(None, None, max(1, -(-len(rows) // OWN_ROWS)))
+    mechanism = None if rows.mechanism is None else rows.mechanism[some]
+    return integers(model, fixed, rows.inputs[some], mechanism)
+
+
+def _unrolled(passes: Passes, board: Board, options: Options) -> Layout:
+    """The passes with what clock and room make of them."""
+    return lay_out(
+        passes,
+        clock_mhz=options.clock_mhz or board.clock_mhz,
+        grade=delay_model(board),
+        mode=options.pipeline,
+        latency=options.latency,
+        dsps=usable_dsps(board, options),
+        tables=options.tables,
+        fits=lambda cost: within(cost, board.room),
+        ends=ends_of(board, options),
+    )
+
+
+def _fold_first(
+    model: Model, fixed: FixedPoint, lowered: Lowered, board: Board, options: Options
+) -> FoldPlan | None:
+    """The fold that was asked for, or that is the only form to think of; None to try unrolled."""
+    if options.fold == "none":
+        return None
+    if options.fold == "auto":
+        if _may_fold(model, options) and surely_too_large(model, fixed, board.room):
+            return _fastest(lowered, board, options)
+        return None
+    if options.output_bits is not None:
+        raise OptionError(
+            f"output bits must be left out for a folded core, not {options.output_bits}; "
+            "it has one multiplier, whose products are not cut"
+        )
+    if model.families is not None:
+        raise OptionError(
+            f"fold must be none or auto for a model of families, not {options.fold}; "
+            "train with fewer --luts if it must be smaller"
+        )
+    folds = parse_fold(options.fold, len(model.layers))
+    return plan_fold(
+        fold_machine(lowered),
+        folds,
+        clock_mhz=options.clock_mhz or board.clock_mhz,
+        grade=delay_model(board),
+        latency=options.latency,
+    )
+
+
+def _fastest(lowered: Lowered, board: Board, options: Options) -> FoldPlan:
+    return fastest_plan(
+        fold_machine(lowered),
+        board.room,
+        clock_mhz=options.clock_mhz or board.clock_mhz,
+        grade=delay_model(board),
+        latency=options.latency,
+    )
