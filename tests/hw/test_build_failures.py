@@ -129,7 +129,7 @@ def test_files_that_fail_their_own_checks_are_not_handed_out(
     monkeypatch.setattr(
         building,
         "testbench_files",
-        lambda vectors, latency, *more: bench(vectors, latency + 1, *more),
+        lambda vectors, latency, *more, **how: bench(vectors, latency + 1, *more, **how),
     )
     code, line = failing(tmp_path, capsys, "--sim", "icarus")
     assert code == 1

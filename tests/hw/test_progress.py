@@ -65,7 +65,7 @@ def test_simulators_tell_how_far_they_are(tmp_path: Path) -> None:
     told = told_by(lambda: run_amaranth(design.new_core, vectors.head(8), latency))
     assert told[0][0] == 0 and told[-1][0] == told[-1][1]
     many = type(vectors)(
-        vectors.inputs * 60, vectors.outputs * 60, vectors.in_width, vectors.out_width
+        vectors.inputs * 240, vectors.outputs * 240, vectors.in_width, vectors.out_width
     )
     source = tmp_path / "scm_core.v"
     source.write_text(design.verilog)
