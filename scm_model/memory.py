@@ -1,8 +1,8 @@
 """The past that a machine sees: signals, their taps, and its own earlier outputs.
 
 A machine with memory takes one sample of each signal at a time, in the order of time, in records.
-Its features are *taps*: the sample of a signal ``lag`` rows ago, or its own output of so many rows
-ago (feedback). What lies before the start of a record is a constant of each source, its rest.
+Its features are *taps*: the sample of a signal ``lag`` rows ago, or its own output ``lag`` rows ago
+(feedback). What lies before the start of a record is a constant of each source, its rest.
 """
 
 from __future__ import annotations

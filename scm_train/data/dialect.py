@@ -58,7 +58,7 @@ class TableOptions:
             _check_encoding(self.encoding)
 
     def flags(self) -> list[str]:
-        """The names of what was told."""
+        """The names of the options that were given."""
         return [one.name for one in fields(self) if getattr(self, one.name) not in (None, ())]
 
 

@@ -288,7 +288,7 @@ class _Parts:
         self._values: list[Floats] = []
 
     def room(self, rows: int) -> tuple[Floats, NDArray[np.int64]]:
-        """Where numbers and the places of texts of so many rows go."""
+        """Arrays for the numbers of ``rows`` rows, and for the places of their texts."""
         return (
             np.empty((rows, len(self.numbers))),
             np.empty((rows, len(self.texts), 2), dtype=np.int64),

@@ -104,7 +104,7 @@ def outputs_of(classes: int, targets: NDArray) -> int:
 
 
 def some_rows(rows: int, count: int, seed: int) -> NDArray[np.int64]:
-    """The numbers of ``count`` of so many rows in random order, or of all."""
+    """The numbers of ``count`` of the rows in random order, or of all."""
     return np.random.default_rng([seed, 1]).permutation(rows)[:count]
 
 

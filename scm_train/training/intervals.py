@@ -163,7 +163,8 @@ def _split(
 
 
 def _rank(rows: int, level: float) -> int:
-    """Which of the sorted scores of so many rows a further one exceeds in ``1 - level`` at most."""
+    """The rank of the score, of ``rows`` sorted ones, that a further score exceeds with probability
+    ``1 - level`` at most."""
     # Rounding of 0.9 (9 + 1) must not make it more than 9.
     return ceil((rows + 1) * level - 1e-9)
 

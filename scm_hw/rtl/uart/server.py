@@ -31,7 +31,7 @@ PATIENCE_S = 0.25
 # A core that takes so many times its latency and interval, and these cycles, is dead.
 LATE = 4
 LATE_CYCLES = 1000
-# A core has made up its mind about an upload when so many cycles have passed.
+# Cycles after which a core has accepted or refused an upload.
 SETTLED = 4
 
 
