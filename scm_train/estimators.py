@@ -11,13 +11,14 @@ DIRVFL1     yes    no              no            no
 DIRVFL2     yes    yes             yes           no
 ==========  =====  ==============  ============  ======================
 
-All take the same parameters (see :class:`Learner`) and train with the same engine. Their defaults
-give a model that hardware can take; ``SCMRegressor(**paper_settings())`` is the paper's own.
+All take the same parameters (see :class:`LearnerParameters`) and train with the same engine. Their
+defaults give a model that hardware can take; ``SCMRegressor(**paper_settings())`` is the paper's
+own.
 """
 
 from __future__ import annotations
 
-from scm_train.learner import Classifier, Learner, Regressor, paper_settings
+from scm_train.learner import Classifier, Learner, LearnerParameters, Regressor, paper_settings
 
 __all__ = [
     "DIRVFL1Classifier",
@@ -29,6 +30,7 @@ __all__ = [
     "IRVFLClassifier",
     "IRVFLRegressor",
     "Learner",
+    "LearnerParameters",
     "SCMClassifier",
     "SCMRegressor",
     "SCNClassifier",
@@ -38,43 +40,64 @@ __all__ = [
 
 
 class SCNRegressor(Regressor):
-    """Stochastic configuration network, regression. Parameters: see :class:`Learner`."""
+    """Stochastic configuration network, regression.
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "SCN"
 
 
 class SCNClassifier(Classifier):
-    """Stochastic configuration network, classification. Parameters: see :class:`Learner`."""
+    """Stochastic configuration network, classification.
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "SCN"
 
 
 class DeepSCNRegressor(Regressor):
-    """Deep stochastic configuration network, regression. Parameters: see :class:`Learner`."""
+    """Deep stochastic configuration network, regression.
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "DeepSCN"
 
 
 class DeepSCNClassifier(Classifier):
-    """Deep stochastic configuration network, classification. Parameters: see :class:`Learner`."""
+    """Deep stochastic configuration network, classification.
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "DeepSCN"
 
 
 class SCMRegressor(Regressor):
-    """Stochastic configuration machine, regression. Parameters: see :class:`Learner`."""
+    """Stochastic configuration machine, regression.
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "SCM"
 
 
 class SCMClassifier(Classifier):
-    """Stochastic configuration machine, classification. Parameters: see :class:`Learner`."""
+    """Stochastic configuration machine, classification.
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "SCM"
 
 
 class IRVFLRegressor(Regressor):
-    """Incremental random vector functional link, regression. Parameters: see :class:`Learner`."""
+    """Incremental random vector functional link, regression.
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "IRVFL"
 
@@ -82,20 +105,26 @@ class IRVFLRegressor(Regressor):
 class IRVFLClassifier(Classifier):
     """Incremental random vector functional link, classification.
 
-    Parameters: see :class:`Learner`.
+    Parameters: see :class:`LearnerParameters`.
     """
 
     _algorithm = "IRVFL"
 
 
 class DIRVFL1Regressor(Regressor):
-    """Deep IRVFL, regression (the paper's DIRVFL-I). Parameters: see :class:`Learner`."""
+    """Deep IRVFL, regression (the paper's DIRVFL-I).
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "DIRVFL1"
 
 
 class DIRVFL1Classifier(Classifier):
-    """Deep IRVFL, classification (the paper's DIRVFL-I). Parameters: see :class:`Learner`."""
+    """Deep IRVFL, classification (the paper's DIRVFL-I).
+
+    Parameters: see :class:`LearnerParameters`.
+    """
 
     _algorithm = "DIRVFL1"
 
@@ -103,7 +132,7 @@ class DIRVFL1Classifier(Classifier):
 class DIRVFL2Regressor(Regressor):
     """Deep IRVFL with early stopping and a linear model, regression (DIRVFL-II).
 
-    Parameters: see :class:`Learner`.
+    Parameters: see :class:`LearnerParameters`.
     """
 
     _algorithm = "DIRVFL2"
@@ -112,7 +141,7 @@ class DIRVFL2Regressor(Regressor):
 class DIRVFL2Classifier(Classifier):
     """Deep IRVFL with early stopping and a linear model, classification (DIRVFL-II).
 
-    Parameters: see :class:`Learner`.
+    Parameters: see :class:`LearnerParameters`.
     """
 
     _algorithm = "DIRVFL2"
