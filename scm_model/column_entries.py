@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model.entries import Arrays
 from scm_model.errors import ModelFileError
+from scm_model.meta import Meta
 from scm_model.raw_columns import (
     FULL_RANGE,
     INDICATOR_RANGE,
@@ -23,7 +25,7 @@ from scm_model.raw_columns import (
     label_of,
 )
 from scm_model.scaling import Floats
-from scm_model.schema import FEATURE_SOURCES, MAX_FEATURES, MAX_LABELS, Arrays, Meta
+from scm_model.schema import FEATURE_SOURCES, MAX_FEATURES, MAX_LABELS
 
 __all__ = [
     "check_column_ranges",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scm_model.archive import read_archive
 from scm_model.column_entries import check_column_ranges, check_column_rows, read_columns
 from scm_model.encoder import Encoder, most_bits
+from scm_model.entries import Arrays, Entry
 from scm_model.errors import ModelFileError
 from scm_model.interval import check_interval
 from scm_model.layers import AnyLayer, FamilyLayer, Layer
@@ -26,6 +27,7 @@ from scm_model.mechanism import (
     TableModel,
 )
 from scm_model.memory import MAX_LAG, Memory, Tap
+from scm_model.meta import Meta, layer_kind, layer_meta
 from scm_model.model import Curve, Evaluation, Model
 from scm_model.raw_columns import Columns
 from scm_model.scaling import Floats
@@ -46,15 +48,10 @@ from scm_model.schema import (
     SIGNAL_RANGES,
     TARGET_RANGES,
     THRESHOLDS,
-    Arrays,
-    Entry,
-    Meta,
     column_rows,
     evaluation_entries,
     family_entries,
     layer_entries,
-    layer_kind,
-    layer_meta,
     record_entries,
 )
 

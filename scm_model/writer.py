@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from scm_model.archive import read_archive, write_archive
 from scm_model.column_entries import columns_meta
+from scm_model.entries import arrays_of
 from scm_model.layers import AnyLayer, FamilyLayer
+from scm_model.meta import meta_to_bytes
 from scm_model.model import Model
 from scm_model.reader import model_from_arrays
 from scm_model.schema import (
@@ -27,12 +29,10 @@ from scm_model.schema import (
     SIGNAL_RANGES,
     TARGET_RANGES,
     VERSION,
-    arrays_of,
     column_rows,
     evaluation_entries,
     family_entries,
     layer_entries,
-    meta_to_bytes,
     record_entries,
 )
 

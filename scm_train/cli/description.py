@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scm_model import AnyLayer, FamilyLayer, Model, storage_of
-from scm_model.schema import plain
+from scm_model.meta import plain
 from scm_train.cli.console import printable_json, say
 from scm_train.cli.score_lines import score_lines
 
