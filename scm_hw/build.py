@@ -372,9 +372,7 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     files |= interface_files(
         design.options.interface, design.ports, design.digest, design.board, names
     )
-    if design.records is None:
-        # With a history the program sees records of samples, not rows.
-        files |= python_model_files(design.meaning, design.digest, names)
+    files |= python_model_files(design.meaning, design.digest, names, design.records)
     bus = names.wrapper(design.options.interface)
     modules = {name: files[f"{name}.v"] for name in (names.core, bus) if f"{name}.v" in files}
     files |= flow_files(modules, design.digest, design.board, names)

@@ -41,10 +41,6 @@ def build_c(
     """All that `build --target c` does; an earlier build stays until this one is good."""
     log("compiling")
     design = load_design(path, board, options, how.name)
-    if design.records is not None:
-        raise OptionError(
-            "target must be verilog for a machine with memory, not c; build it without --target"
-        )
     if design.loadable is not None:
         raise OptionError(
             "target must be verilog for a readout that can be loaded, not c; leave --reload out"
@@ -60,7 +56,8 @@ def build_c(
         tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch,
     ):
         log("writing C")
-        files = c_files(design.program, rows.inputs, rows.outputs, design.names, design.digest)
+        vectors = (rows.inputs, rows.outputs)
+        files = c_files(design.program, *vectors, design.names, design.digest, design.records)
         files |= formats_files(describe(design, name), design.digest, design.latency, design.names)
         write_files(folder, files)
         report = _report(name, design, rows)

@@ -22,10 +22,14 @@ from scm_hw.ir import (
     Table,
     Xor,
 )
+from scm_hw.load.records import Records
 
 
-def python_model_files(program: Program, digest: str, names: Names = DEFAULT) -> dict[str, str]:
-    """File name to text, for the literal program."""
+def python_model_files(
+    program: Program, digest: str, names: Names = DEFAULT, records: Records | None = None
+) -> dict[str, str]:
+    """File name to text, for the literal program; with `records` it keeps the past itself."""
+    feedback = records is not None and records.feedback
     text = render(
         __package__,
         "model.py.txt",
@@ -34,6 +38,8 @@ def python_model_files(program: Program, digest: str, names: Names = DEFAULT) ->
         digest=digest,
         lines=[f"v{ref} = {_expression(op)}" for ref, op in program],
         outputs=[f"v{ref}" for ref in program.outputs],
+        records=records,
+        tops=[reach.high for reach in records.outputs(program)[:-1]] if feedback else [],
     )
     return {names.python_model: text}
 

@@ -13,16 +13,21 @@ import numpy as np
 import pytest
 
 from scm_hw.common.names import Names
+from scm_hw.design import Design
 from scm_hw.emit.c import c_files
 from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.ir import Builder, Constant, Input, Product, Program, Sum, Table
 from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
+from scm_hw.load.records import Records
 from scm_hw.tools import c_compilers
 from scm_hw.verify.c_run import run_c
+from scm_hw.verify.rows import CheckRows
+from scm_model import write_model
 from tests.hw import oracle
 from tests.hw.commands import contents, run, small_model
 from tests.hw.programs import random_program, rows_for
+from tests.hw.test_records import KINDS, designed, machine
 from tests.support import optimise, random_model
 
 NAMES = Names("mill")
@@ -107,6 +112,65 @@ def test_inputs_beyond_their_range_are_clipped(tmp_path: Path) -> None:
     program = optimise(lower(model, quantise(model, 8)))
     inside, outside = np.array([[0, 15], [15, 0]]), np.array([[-5, 99], [16, -(2**31)]])
     assert ran(program, outside, tmp_path, interpret(program, inside)) == 2
+
+
+def ran_records(design: Design, rows: CheckRows, folder: Path, history: Records) -> int:
+    vectors = (rows.inputs, rows.outputs)
+    for name, text in c_files(design.program, *vectors, NAMES, "ab" * 32, history).items():
+        (folder / name).write_text(text)
+    return run_c(folder, NAMES, folder)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_machines_with_memory(kind: str, tmp_path: Path) -> None:
+    """Records of rows, with the past in the caller's memory."""
+    design, rows = designed(kind)
+    assert design.records is not None
+    assert ran_records(design, rows, tmp_path, design.records) == len(rows.inputs)
+
+
+@pytest.mark.parametrize("fault", ["rest", "lag", "source"])
+def test_a_wrong_past_is_seen(fault: str, tmp_path: Path) -> None:
+    design, rows = designed("feedback")
+    history = design.records
+    assert history is not None
+    if fault == "rest":
+        wrong = replace(history, rest=tuple(code ^ 64 for code in history.rest))
+    elif fault == "lag":
+        taps = tuple(tap._replace(lag=tap.lag + (tap.lag == 1)) for tap in history.taps)
+        wrong = replace(history, taps=taps)
+    else:
+        taps = tuple(tap._replace(source={2: 3, 3: 2}.get(tap[0], tap[0])) for tap in history.taps)
+        wrong = replace(history, taps=taps)
+    with pytest.raises(MismatchError):
+        ran_records(design, rows, tmp_path, wrong)
+
+
+def test_the_build_of_a_machine_with_memory(tmp_path: Path) -> None:
+    """Two plants, each with a memory of its own, on the same machine."""
+    write_model(machine(**KINDS["feedback"]), tmp_path / "mill.npz")
+    done = run("build", tmp_path / "mill.npz", "--target", "c", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "rtl_out" / "mill"
+    report = json.loads((folder / "report.json").read_text())
+    assert report["vectors"] > 100 and report["rmse_hw"] > 0
+    assert all(size["ram"] == 0 for size in report["sizes"])
+    source = tmp_path / "main.c"
+    source.write_text(
+        '#include "mill_model.h"\n#include <string.h>\n'
+        "static mill_memory one, two;\n"
+        "int main(void) {\n  int row;\n"
+        "  for (row = 0; row < 9; row++) {\n"
+        "    mill_input in[MILL_MODEL_INPUTS] = {10 * row, 255 - row, 0}; mill_output a[3], b[3];\n"
+        "    mill_run(&one, in, a);\n"
+        "    mill_run(&two, in, b);\n"
+        "    if (memcmp(a, b, sizeof a) != 0) { return 1; }\n  }\n"
+        "  { mill_input in[MILL_MODEL_INPUTS] = {0, 0, 1}; mill_output a[3];\n"
+        "    mill_run(&one, in, a); return a[2]; }\n}\n"
+    )
+    argv = ["cc", *c_compilers.STRICT, "-I", str(folder), str(source), str(folder / "mill_model.c")]
+    subprocess.run([*argv, "-o", str(tmp_path / "main")], check=True, timeout=60)
+    subprocess.run([str(tmp_path / "main")], check=True, timeout=60)
 
 
 def test_one_wrong_output_is_seen(tmp_path: Path) -> None:

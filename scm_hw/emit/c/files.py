@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from scm_hw.common.names import Names
 from scm_hw.common.templates import render
+from scm_hw.emit.c.history import history_of
 from scm_hw.emit.c.program import function_of
 from scm_hw.ir import Program
+from scm_hw.load.records import Records
 
 _PACKAGE = "scm_hw.emit"
 # Entries of a table, or words of a vector, on a line.
@@ -18,20 +20,29 @@ _PER_LINE = 12
 
 
 def c_files(
-    program: Program, inputs: NDArray[Any], outputs: NDArray[Any], names: Names, digest: str
+    program: Program,
+    inputs: NDArray[Any],
+    outputs: NDArray[Any],
+    names: Names,
+    digest: str,
+    records: Records | None = None,
 ) -> dict[str, str]:
-    """Source, header and test program, name to text."""
+    """Source, header and test program, name to text; with `records` it keeps the past itself."""
     function = function_of(program)
+    history = None if records is None else history_of(records, program)
     words = {
         "names": names,
         "digest": digest,
         "version": version("scm-hw"),
         "function": function,
+        "history": history,
+        "in_type": function.in_type if history is None else history.in_type,
+        "out_type": function.out_type if history is None else history.out_type,
         "lines": _lines,
         "inputs": inputs.tolist(),
         "outputs": outputs.tolist(),
-        "count_in": len(program.inputs),
-        "count_out": len(program.outputs),
+        "count_in": inputs.shape[1],
+        "count_out": outputs.shape[1],
     }
     files = {
         "model.c": names.model_source,

@@ -98,8 +98,8 @@ class _Writer:
         return Function(
             tuple(self.tables.values()),
             tuple(lines),
-            _widest(self.known[ref] for ref in self.program.inputs),
-            _widest(self.known[ref] for ref in self.program.outputs),
+            c_type(self.known[ref] for ref in self.program.inputs),
+            c_type(self.known[ref] for ref in self.program.outputs),
             any(ref in self.needed for ref in self.program.inputs),
             tuple(self._name(ref) for ref in self.program.outputs),
         )
@@ -113,12 +113,12 @@ class _Writer:
     def _value(self, ref: Ref, op: Op, type_: str) -> str:
         match op:
             case Input():
-                low, high = _literal(op.low), _literal(op.high)
+                low, high = literal(op.low), literal(op.high)
                 return f"({type_})clipped(inputs[{op.position}], {low}, {high})"
             case Constant():
-                return _literal(op.value)
+                return literal(op.value)
             case AtLeast():
-                bound = _literal(op.bound)
+                bound = literal(op.bound)
                 return f"({self._name(op.value)} >= {bound}) ? 1 : 0"
             case Less():
                 return f"({self._name(op.left)} < {self._name(op.right)}) ? 1 : 0"
@@ -149,10 +149,10 @@ class _Writer:
             known = self.known[ref]
             reach += abs(weight) * max(abs(known.low), abs(known.high))
         wide = _type(Range(-reach, reach), op)
-        text = _literal(op.constant) if op.constant else ""
+        text = literal(op.constant) if op.constant else ""
         for ref, weight in zip(op.operands, op.weights, strict=True):
             term = self._name(ref) if wide == "int32_t" else f"({wide}){self._name(ref)}"
-            term = term if abs(weight) == 1 else f"({term} * {_literal(abs(weight))})"
+            term = term if abs(weight) == 1 else f"({term} * {literal(abs(weight))})"
             sign = "-" if weight < 0 else "+"
             text = f"{text} {sign} {term}" if text else (term if weight > 0 else f"-{term}")
         return text if wide == type_ else f"({type_})({text})"
@@ -162,7 +162,7 @@ class _Writer:
         sign, wide = 1 << (op.width - 1), _type(Range(0, 1 << op.width), op)
         suffix = "U" if op.width <= 32 and self.known[op.value].width <= 32 else "ULL"
         bits = self._bits(replace(op, signed=False))
-        return f"({wide})(({bits}) ^ {sign:#x}{suffix}) - {_literal(sign)}"
+        return f"({wide})(({bits}) ^ {sign:#x}{suffix}) - {literal(sign)}"
 
     def _shifted(self, op: Shift) -> str:
         """Rounded down: what a right shift of a negative value gives is the compiler's choice."""
@@ -171,7 +171,7 @@ class _Writer:
             return f"{name} >> {op.bits}"
         ones = (1 << op.bits) - 1
         wide = _type(Range(low, ones - low), op)
-        below = f"-((({wide}){_literal(ones)} - {name}) >> {op.bits})"
+        below = f"-((({wide}){literal(ones)} - {name}) >> {op.bits})"
         return f"{name} >= 0 ? {name} >> {op.bits} : {below}"
 
     def _bits(self, op: Field | Xor | Majority | Concat) -> str:
@@ -202,7 +202,7 @@ class _Writer:
             yield f"const int32_t {name} = 0;"
             return
         best = f"{name}_best"
-        wide = _widest(self.known[ref] for ref in op.operands)
+        wide = c_type(self.known[ref] for ref in op.operands)
         yield f"int32_t {name} = 0;"
         yield f"{wide} {best} = {self._name(op.operands[0])};"
         for place, ref in enumerate(op.operands[1:], start=1):
@@ -219,7 +219,7 @@ class _Writer:
             low, high = min(contents), max(contents)
             type_ = next(t for t, least, most in _TABLE_TYPES if least <= low and high <= most)
             name = f"table_{len(self.tables)}"
-            words = tuple(_literal(entry) for entry in contents)
+            words = tuple(literal(entry) for entry in contents)
             self.tables[contents] = CTable(name, type_, words, _plain(op.name) or part_of(op).title)
         return self.tables[contents].name
 
@@ -249,7 +249,8 @@ def _type(reach: Range, op: Op) -> str:
     )
 
 
-def _widest(reaches: Iterable[Range]) -> str:
+def c_type(reaches: Iterable[Range]) -> str:
+    """The integer type that holds all of them."""
     found = list(reaches)
     least, most = min(r.low for r in found), max(r.high for r in found)
     return _type(Range(least, most), Constant(value=0, name="a port"))
@@ -260,7 +261,7 @@ def _product(left: Range, right: Range) -> Range:
     return Range(min(corners), max(corners))
 
 
-def _literal(value: int) -> str:
+def literal(value: int) -> str:
     """As a constant that has its type on every compiler; the least integers have no literal."""
     if value == -(2**63):
         return "INT64_MIN"

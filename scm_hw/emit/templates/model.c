@@ -13,11 +13,11 @@ static const {{ table.type }} {{ table.name }}[{{ table.contents | length }}] = 
 };
 
 {% endfor %}
-{% if function.reads_inputs %}
-static {{ function.in_type }} clipped({{ function.in_type }} value,
-    {{ function.in_type }} low, {{ function.in_type }} high)
+{% if function.reads_inputs or history %}
+static {{ in_type }} clipped({{ in_type }} value,
+    {{ in_type }} low, {{ in_type }} high)
 {
-    {{ function.in_type }} found = value;
+    {{ in_type }} found = value;
     if (found < low) {
         found = low;
     }
@@ -28,8 +28,14 @@ static {{ function.in_type }} clipped({{ function.in_type }} value,
 }
 {% endif %}
 
+{% if history %}
+/* One row of codes of now and of the past. */
+static void machine(const {{ in_type }} inputs[{{ history.taps | length }}],
+    {{ out_type }} outputs[{{ function.results | length }}])
+{% else %}
 void {{ names.prefix }}_run(const {{ names.prefix }}_input inputs[{{ names.macro }}_MODEL_INPUTS],
     {{ names.prefix }}_output outputs[{{ names.macro }}_MODEL_OUTPUTS])
+{% endif %}
 {
 {% if not function.reads_inputs %}
     (void)inputs;
@@ -41,3 +47,7 @@ void {{ names.prefix }}_run(const {{ names.prefix }}_input inputs[{{ names.macro
     outputs[{{ loop.index0 }}] = {{ result }};
 {% endfor %}
 }
+{% if history %}
+
+{% include "history.c" %}
+{% endif %}

@@ -25,9 +25,12 @@ int main(void)
     int failures = 0;
     int vector;
     int field;
+{% if history %}
+    {{ names.prefix }}_memory memory = {0};
+{% endif %}
     for (vector = 0; vector < VECTORS; vector++) {
         {{ names.prefix }}_output found[{{ names.macro }}_MODEL_OUTPUTS];
-        {{ names.prefix }}_run(inputs[vector], found);
+        {{ names.prefix }}_run({% if history %}&memory, {% endif %}inputs[vector], found);
         for (field = 0; field < {{ names.macro }}_MODEL_OUTPUTS; field++) {
             if (found[field] != expected[vector][field]) {
                 if (failures == 0) {
