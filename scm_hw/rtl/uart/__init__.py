@@ -3,7 +3,8 @@
 from scm_hw.rtl.uart.framing import FrameBuffer, Framer
 from scm_hw.rtl.uart.line import MAX_BAUD, BitRate, Receiver, Transmitter, check_baud
 from scm_hw.rtl.uart.packets import Deframer, Fault, Hello, Kind, Packet, Results, predict_request
-from scm_hw.rtl.uart.server import Server, buffer_capacity, late_cycles
+from scm_hw.rtl.uart.predictions import late_cycles
+from scm_hw.rtl.uart.server import Server, buffer_capacity
 
 __all__ = [
     "MAX_BAUD",
