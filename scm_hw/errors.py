@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scm_model.errors import ModelFileError, ScmError
+from scm_model.errors import ModelFileError, OptionError, ScmError, UnsupportedModelError
 
 __all__ = [
     "CompilerError",
@@ -16,14 +16,6 @@ __all__ = [
     "ToolError",
     "UnsupportedModelError",
 ]
-
-
-class UnsupportedModelError(ScmError):
-    """The model is valid, but hardware can't take it."""
-
-
-class OptionError(ScmError):
-    """An option, alone or together with others, can't be met."""
 
 
 class FitError(ScmError):

@@ -17,3 +17,11 @@ class DataError(ScmError, ValueError):
 
 class ParameterError(ScmError, ValueError):
     """A parameter, alone or together with others, breaks a rule."""
+
+
+class UnsupportedModelError(ScmError):
+    """The model is valid, but hardware can't take it."""
+
+
+class OptionError(ScmError):
+    """An option, alone or together with others, can't be met."""

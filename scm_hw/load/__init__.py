@@ -6,19 +6,8 @@ their products is kept, `lower` writes the Program down, and
 `evaluate` is the PC model that hardware is compared with.
 """
 
-from scm_hw.load.fixed_point import (
-    FixedPoint,
-    cut,
-    fixed_output,
-    integers,
-    mechanism_words,
-    normalised_results,
-    quantise,
-    rmse,
-)
 from scm_hw.load.lower import check_supported, lower, lower_model
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
-from scm_hw.load.precision import DEFAULT_TOLERANCE, choose_fixed_point, choose_output_bits
 from scm_hw.load.sensors import InputFormat, for_hardware, formats_of, parse_input_formats
 from scm_model import (
     Activity,
@@ -34,6 +23,17 @@ from scm_model import (
     normalise,
     read_model,
 )
+from scm_model.fixed_point import (
+    FixedPoint,
+    cut,
+    fixed_output,
+    integers,
+    mechanism_words,
+    normalised_results,
+    quantise,
+    rmse,
+)
+from scm_model.precision import DEFAULT_TOLERANCE, choose_fixed_point, choose_output_bits
 
 __all__ = [
     "DEFAULT_TOLERANCE",

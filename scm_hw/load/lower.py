@@ -32,12 +32,12 @@ from scm_hw.ir import (
     Table,
     node_part,
 )
-from scm_hw.load.fixed_point import FixedPoint, linear_groups
 from scm_hw.load.lower_columns import inputs_and_codes
 from scm_hw.load.lower_inputs import first_layer_inputs, held_code
 from scm_hw.load.lower_mechanism import mechanism_terms
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
 from scm_model import Layer, Model
+from scm_model.fixed_point import FixedPoint, linear_groups
 
 # Beyond every sum of a node; biases beyond it, even those that overflow when scaled, do the same.
 FARTHEST_BOUND = 2.0**62

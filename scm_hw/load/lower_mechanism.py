@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 
 from scm_hw.ir import Builder, Concat, Constant, Field, Product, Ref, Sum, Table, level_bits
-from scm_hw.load.fixed_point import FixedPoint
 from scm_hw.load.lower_inputs import held_code
 from scm_hw.load.lowered import Terms
-from scm_hw.load.table import cell_counts, cell_starts, fraction_bits, table_of
 from scm_model import Model, PolynomialModel
+from scm_model.cell_table import cell_counts, cell_starts, fraction_bits, table_of
+from scm_model.fixed_point import FixedPoint
 
 
 def mechanism_terms(build: Builder, model: Model, fixed: FixedPoint, codes: list[Ref]) -> Terms:

@@ -18,9 +18,9 @@ import numpy as np
 from scm_hw.errors import OptionError, UnsupportedModelError
 from scm_hw.ir import READOUT, Builder, Program, Range, Ref, Sum, as_json, operands, ranges
 from scm_hw.ir.ops import with_operands
-from scm_hw.load.fixed_point import FixedPoint, cut, quantise
 from scm_hw.load.lowered import Lowered
 from scm_model import Model
+from scm_model.fixed_point import FixedPoint, cut, quantise
 
 # With the bit of the bank, five bits are what distributed RAM of the 7 series is deep.
 NODES_PER_TABLE = 4

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scm_hw.errors import OptionError
 from scm_hw.ir import Program, Range, ranges
 from scm_hw.ir.interp import interpret
-from scm_hw.load.fixed_point import FixedPoint, quantise
 from scm_model import Model
+from scm_model.fixed_point import FixedPoint, quantise
 from scm_model.memory import Tap, check_first, lagged, positions
 from scm_model.reference import codes
 

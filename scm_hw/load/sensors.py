@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.load.table import CellTable, cell_counts, corners_of
 from scm_model import (
     Code,
     Encoder,
@@ -30,6 +29,7 @@ from scm_model import (
     codes,
     normalise,
 )
+from scm_model.cell_table import CellTable, cell_counts, corners_of
 from scm_model.scaling import Floats
 
 MAX_SENSOR_BITS = 24

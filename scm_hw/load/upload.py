@@ -13,7 +13,6 @@ from enum import IntFlag
 
 from scm_hw.errors import OptionError
 from scm_hw.ir import Program, verify
-from scm_hw.load.fixed_point import FixedPoint
 from scm_hw.load.lower import check_supported, lower_model
 from scm_hw.load.readout import (
     DIGEST_BYTES,
@@ -24,6 +23,7 @@ from scm_hw.load.readout import (
     reload_fixed_point,
 )
 from scm_model import Model
+from scm_model.fixed_point import FixedPoint
 
 LENGTH = struct.Struct("<I")
 CHECK = struct.Struct("<I")

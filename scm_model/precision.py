@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from scm_hw.errors import OptionError
-from scm_hw.load.fixed_point import (
+from scm_model.errors import OptionError
+from scm_model.fixed_point import (
     FixedPoint,
     check_width,
     cut,
@@ -17,8 +17,9 @@ from scm_hw.load.fixed_point import (
     rmse,
     rounded_terms,
 )
-from scm_hw.load.rounding import JointRounding, bit_values, nearest
-from scm_model import Model, classes_of, codes, evaluate
+from scm_model.model import Model
+from scm_model.reference import classes_of, codes, evaluate
+from scm_model.rounding import JointRounding, bit_values, nearest
 from scm_model.scaling import Floats
 
 DEFAULT_TOLERANCE = 1e-4

@@ -16,7 +16,7 @@ from scm_hw.load import (
     model_from_arrays,
     quantise,
 )
-from scm_hw.load.rounding import JointRounding, Rounded, nearest
+from scm_model.rounding import JointRounding, Rounded, nearest
 from tests.support import model_arrays, random_model
 
 

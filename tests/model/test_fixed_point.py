@@ -31,7 +31,7 @@ from scm_hw.load import (
     quantise,
     rmse,
 )
-from scm_hw.load.fixed_point import linear_groups
+from scm_model.fixed_point import linear_groups
 from tests.hw import oracle
 from tests.support import model_arrays, random_model
 

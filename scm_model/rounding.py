@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_model import Activity, Model
+from scm_model.model import Model
+from scm_model.reference import Activity
 from scm_model.scaling import Floats
 
 # Of each coefficient's own square, so that none drifts far off where the rows say little of it.

@@ -20,18 +20,18 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.errors import UnsupportedModelError
-from scm_hw.load.rounding import Rounded, bit_values, nearest
-from scm_hw.load.table import cells_and_positions, corners, fraction_bits, table_of
-from scm_model import (
+from scm_model.cell_table import cells_and_positions, corners, fraction_bits, table_of
+from scm_model.errors import UnsupportedModelError
+from scm_model.mechanism import ExternalModel, PolynomialModel
+from scm_model.model import Model
+from scm_model.reference import (
     Activity,
-    ExternalModel,
-    Model,
-    PolynomialModel,
     family_output,
+    held_codes,
     input_codes,
+    mechanism_values,
 )
-from scm_model.reference import held_codes, mechanism_values
+from scm_model.rounding import Rounded, bit_values, nearest
 from scm_model.scaling import Floats
 
 Integers = NDArray[np.int64]

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_model import Code, Mechanism, Model, TableModel
+from scm_model.mechanism import Mechanism, TableModel
+from scm_model.model import Code, Model
 from scm_model.scaling import Floats
 
 Integers = NDArray[np.int64]
