@@ -31,7 +31,8 @@ class Board:
 
     `lights` are the alive, pass (or busy) and fail lamps of the board top, as far as it has any.
     `grade` names the delay model of a part that is not of the 7 series. `pll` is what makes
-    `clock_mhz` where the board's oscillator has another frequency.
+    `clock_mhz` where the board's oscillator has another frequency. `board_files` is a pattern of
+    Vivado's board files, on a board whose processors give the clock: its top is a block design.
     """
 
     name: str
@@ -44,6 +45,12 @@ class Board:
     has_uart: bool = False
     grade: str | None = None
     pll: Pll | None = None
+    board_files: str | None = None
+
+    @property
+    def has_processors(self) -> bool:
+        """Whether the core is to be reached from a Zynq's processors."""
+        return self.board_files is not None
 
     @property
     def family(self) -> str:
@@ -66,6 +73,8 @@ class Board:
         """The board at another clock; without a board top where it can't be made of its own."""
         if clock_mhz == self.clock_mhz:
             return self
+        if self.has_processors:
+            return replace(self, clock_mhz=clock_mhz)
         pll = pll_for(self.clock_mhz, clock_mhz) if self.family == "xc7" else None
         platform = None if pll is None else self.platform
         return replace(self, clock_mhz=clock_mhz, platform=platform, pll=pll)
@@ -110,6 +119,24 @@ def _part_of(name: str, platform: TemplatedPlatform) -> tuple[str, Device, str |
     return other.name, other.device, other.grade
 
 
+def _zynq(name: str, description: str, part: str, board_files: str) -> Board:
+    """A board whose core is behind the processors of its Zynq, which make the clock."""
+    board = by_part(part)
+    return replace(board, name=name, description=description, board_files=board_files)
+
+
+def by_part(part: str, clock_mhz: float = DEFAULT_CLOCK_MHZ) -> Board:
+    """A bare 7-series part, for a design without a board top."""
+    parsed = parse_part(part)
+    return Board(
+        name=parsed.name,
+        description=f"{parsed.device.name} in {parsed.package}, speed grade {parsed.speed}",
+        part=parsed.name,
+        device=parsed.device,
+        clock_mhz=clock_mhz,
+    )
+
+
 _BOARDS = {
     board.name: board
     for board in (
@@ -129,6 +156,15 @@ _BOARDS = {
             IceBreaker,
             lights=(("led_g", 0, None), None, ("led_r", 0, None)),
         ),
+        _zynq("pynq-z2", "TUL PYNQ-Z2, Zynq-7020", "xc7z020clg400-1", "*:pynq-z2:part0:*"),
+        _zynq(
+            "arty-z7-20",
+            "Digilent Arty Z7-20, Zynq-7020",
+            "xc7z020clg400-1",
+            "*:arty-z7-20:part0:*",
+        ),
+        # Avnet and Digilent call it zed and zedboard.
+        _zynq("zedboard", "ZedBoard, Zynq-7020", "xc7z020clg484-1", "*:zed*:part0:*"),
     )
 }
 
@@ -206,15 +242,3 @@ def _is_free(board: TemplatedPlatform, resource: str, number: int) -> bool:
     except ResourceError:
         return False
     return True
-
-
-def by_part(part: str, clock_mhz: float = DEFAULT_CLOCK_MHZ) -> Board:
-    """A bare 7-series part, for a design without a board top."""
-    parsed = parse_part(part)
-    return Board(
-        name=parsed.name,
-        description=f"{parsed.device.name} in {parsed.package}, speed grade {parsed.speed}",
-        part=parsed.name,
-        device=parsed.device,
-        clock_mhz=clock_mhz,
-    )

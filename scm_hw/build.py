@@ -23,7 +23,14 @@ from scm_hw.common.folders import replacing, write_files
 from scm_hw.common.names import Names, identifier
 from scm_hw.common.outputs import check_output, folder_of
 from scm_hw.common.progress import expecting
-from scm_hw.design import Design, Measure, Options, compile_model, synthesised_cells
+from scm_hw.design import (
+    Design,
+    Measure,
+    Options,
+    compile_model,
+    synthesised_cells,
+    without_block_tables,
+)
 from scm_hw.emit import (
     board_files,
     driver_files,
@@ -36,13 +43,13 @@ from scm_hw.emit import (
     row_formats,
     testbench_files,
     uart_files,
+    zynq_files,
 )
 from scm_hw.emit.identity import describe, identity
 from scm_hw.emit.vivado import ACTIVITY
+from scm_hw.emit.zynq import check_reached
 from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
-from scm_hw.ir import Table
-from scm_hw.load import Model, read_model
-from scm_hw.passes.block_tables import MAX_LEVEL_BITS, MIN_READERS
+from scm_hw.load import Evaluation, Model, read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.power import keep_vivado_reports, with_vivado
 from scm_hw.report.report import make_report
@@ -65,6 +72,7 @@ from scm_hw.verify.check import (
     clear_failure,
     select_vectors,
 )
+from scm_hw.verify.evaluation_file import evaluation_csv
 from scm_hw.verify.rows import CheckRows, check_rows, read_csv
 from scm_hw.verify.saif import recorded_activity
 
@@ -150,16 +158,6 @@ def build_name(path: Path, model: Model, name: str | None) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", chosen).strip("._-") or "model"
 
 
-def without_block_tables(design: Design) -> list[str]:
-    """What to say where `--tables block` was asked for and changes nothing."""
-    if design.options.tables != "block" or design.fold is not None:
-        return []
-    if any(isinstance(op, Table) and op.memory for op in design.program.ops):
-        return []
-    least = f"no {MIN_READERS} sums read tables of the same two levels"
-    return [f"tables in block RAM ({least} of at most {MAX_LEVEL_BITS} bits)"]
-
-
 def build(
     path: str | os.PathLike[str],
     board: Board,
@@ -169,6 +167,7 @@ def build(
 ) -> Build:
     """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
     path, how, options = Path(path), build_options or BuildOptions(), options or Options()
+    check_reached(board, options.interface, options.tdata)
     tools = _needed_tools(how, board, options)
     for left_out in tools.left_out:
         log(f"leaving out {left_out}")
@@ -193,13 +192,14 @@ def build(
     for what in without:
         log(f"leaving out {what}")
     fits(design.needs, board.room, USABLE_SHARE)
-    rows = check_rows(design, own or design.model.evaluation)
+    samples = own or design.model.evaluation
+    rows = check_rows(design, samples)
     with (
         replacing(target, BUILD, inputs=inputs, force=how.force) as folder,
         tempfile.TemporaryDirectory(prefix="scm_hw.") as scratch,
     ):
         log("writing Verilog")
-        files = _files(design, rows, name)
+        files = _files(design, rows, name, samples)
         write_files(folder, files)
         places = _Places(folder, Path(scratch), failure)
         simulations, resources, routed = _checked(design, rows, files, how, tools, places, log)
@@ -355,7 +355,9 @@ def _synthesis(
             raise
 
 
-def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
+def _files(
+    design: Design, rows: CheckRows, name: str, samples: Evaluation | None
+) -> dict[str, str]:
     vectors = select_vectors(design, rows)
     names = design.names
     files = {f"{names.core}.v": design.verilog}
@@ -380,10 +382,10 @@ def _files(design: Design, rows: CheckRows, name: str) -> dict[str, str]:
     if board.platform is None:
         if board.family != "xc7":
             return files
-        return files | out_of_context_files(board, names, handshake)
+        files |= out_of_context_files(board, names, handshake)
+        return files | zynq_files(design, evaluation_csv(design, rows, samples))
     shared = (board, design.verilog)
-    how: dict[str, Any] = {"toolchain": design.options.toolchain, "names": names}
-    how["handshake"] = handshake
+    how = {"toolchain": design.options.toolchain, "names": names, "handshake": handshake}
     if design.options.top == "self-test":
         return files | board_files(*shared, vectors, latency=design.latency, **how)
     how["reload"] = design.ports.reload

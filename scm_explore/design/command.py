@@ -63,7 +63,7 @@ def _add_hardware(parser: argparse.ArgumentParser) -> None:
     add("--board", help=f"one of {', '.join(boards.names())} (default arty-a7)")
     add("--part", help="another 7-series part, without a board top")
     add("--clock", type=float, metavar="MHZ", help="default: the board's")
-    add("--interface", choices=INTERFACES, default="stream", help="default %(default)s")
+    add("--interface", choices=INTERFACES, help="default stream; axis on a board with a Zynq")
     add("--top", choices=TOPS, default="uart", help="default %(default)s")
     add("--sim", metavar="LIST", help=f"simulators, of {','.join(SIMULATORS)} (default: all)")
     add("--no-sim", action="store_true", help="leave the simulations out")

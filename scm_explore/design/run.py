@@ -25,6 +25,8 @@ from scm_hw.build import BUILD, DEFAULT_OUT, Build, BuildOptions, build, choose_
 from scm_hw.cli.console import Progress, show_build
 from scm_hw.common.outputs import check_output
 from scm_hw.design import Options
+from scm_hw.emit import default_bus
+from scm_hw.emit.zynq import check_reached
 from scm_hw.errors import OptionError
 from scm_hw.verify.check import choose_tools, parse_simulators
 from scm_train import model_file
@@ -74,10 +76,13 @@ def _designed(
     progress.log("reading the table")
     data = training_data.read(args)
     goal = _goal(args, data)
+    interface, tdata = default_bus(board, args.interface, None, "none")
+    check_reached(board, interface, tdata)
     options = Options(
         clock_mhz=args.clock,
         latency=cycles_of(args.latency, args.clock or board.clock_mhz),
-        interface=args.interface,
+        interface=interface,
+        tdata=tdata,
         top=args.top,
     )
     outputs = _outputs(args, data)

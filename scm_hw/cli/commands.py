@@ -29,7 +29,7 @@ from scm_hw.cli.units import input_formats
 from scm_hw.common.folders import write_file, write_files
 from scm_hw.common.outputs import check_output, folder_of
 from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
-from scm_hw.emit import INTERFACES
+from scm_hw.emit import INTERFACES, default_bus
 from scm_hw.errors import OptionError
 from scm_hw.ir import as_json
 from scm_hw.passes import NAMES
@@ -91,9 +91,8 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interface",
         choices=INTERFACES,
-        default="stream",
         help="stream (default): the bare core; axis, axil, wishbone: AXI4-Stream, AXI4-Lite or "
-        "Wishbone around it",
+        "Wishbone around it; on a board with a Zynq the default is axis with --tdata 32",
     )
     parser.add_argument(
         "--tdata",
@@ -194,7 +193,7 @@ def _options(args: argparse.Namespace) -> Options:
         input_format=input_formats(args.input_format),
         output_units=args.output_units,
         # Not every command has these.
-        interface=getattr(args, "interface", "stream"),
+        interface=getattr(args, "interface", None) or "stream",
         tdata=getattr(args, "tdata", None),
         crossing=getattr(args, "crossing", False),
         top=getattr(args, "top", "uart"),
@@ -222,6 +221,8 @@ def _build(args: argparse.Namespace) -> None:
     )
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)
+    if args.target != "c":
+        args.interface, args.tdata = default_bus(board, args.interface, args.tdata, args.reload)
     with progress.running():
         try:
             make = build_c if args.target == "c" else build

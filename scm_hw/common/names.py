@@ -80,6 +80,14 @@ class Names:
         return f"{self.prefix}_pynq.py"
 
     @property
+    def evaluation(self) -> str:
+        return f"{self.prefix}_evaluation.csv"
+
+    @property
+    def notebook(self) -> str:
+        return f"{self.prefix}.ipynb"
+
+    @property
     def macro(self) -> str:
         """How the macros of its C headers begin."""
         return self.prefix.upper()

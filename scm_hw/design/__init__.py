@@ -12,6 +12,7 @@ from scm_hw.design.options import (
     wrapper_arrival,
 )
 from scm_hw.design.shape import Measure
+from scm_hw.design.tables import without_block_tables
 
 __all__ = [
     "CORE",
@@ -27,5 +28,6 @@ __all__ = [
     "speed_grade",
     "synthesised_cells",
     "usable_dsps",
+    "without_block_tables",
     "wrapper_arrival",
 ]

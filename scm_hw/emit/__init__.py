@@ -9,10 +9,12 @@ from scm_hw.emit.python_model import python_model_files
 from scm_hw.emit.registers import register_files
 from scm_hw.emit.testbench import testbench_files
 from scm_hw.emit.vivado import out_of_context_files
+from scm_hw.emit.zynq import default_bus, zynq_files
 
 __all__ = [
     "INTERFACES",
     "board_files",
+    "default_bus",
     "driver_files",
     "flow_files",
     "formats_files",
@@ -23,4 +25,5 @@ __all__ = [
     "row_formats",
     "testbench_files",
     "uart_files",
+    "zynq_files",
 ]

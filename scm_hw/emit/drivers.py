@@ -38,7 +38,7 @@ def driver_files(
         "hex": hex,
         "module": names.pynq_module.removesuffix(".py"),
         "formats": names.formats_module.removesuffix(".py"),
-        "driver": "".join(part.title() for part in names.prefix.split("_")),
+        "driver": driver_class(names),
     }
     templates = {
         "driver.h": names.driver_header,
@@ -50,6 +50,11 @@ def driver_files(
         # An overlay is made of Vivado's IP, and its catalogue has no Wishbone.
         templates["pynq.py.txt"] = names.pynq_module
     return {name: render(__package__, template, **words) for template, name in templates.items()}
+
+
+def driver_class(names: Names) -> str:
+    """The class for PYNQ: its name begins with a capital letter."""
+    return "".join(part.title() for part in names.prefix.split("_"))
 
 
 def _bits(fields: Sequence[Field]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from amaranth.lib.wiring import Component
 
@@ -16,6 +16,7 @@ from scm_hw.rtl.axi import (
     RowFormat,
     RowStream,
     WishboneCore,
+    registers,
 )
 from scm_hw.rtl.header import headed
 from scm_hw.rtl.ports import CorePorts, VerilogCore
@@ -50,10 +51,28 @@ def interface_files(
             display=f"Stochastic configuration machine, {PROTOCOLS[interface]}",
             buses=" ".join(_BUSES[interface]),
             families=" ".join(f"{family} Production" for family in _FAMILIES),
-            interrupt=interface == "axil",
+            registers=list(_registers(ports)) if interface in MAPPED else [],
+            range=1 << registers.ADDRESS_BITS,
+            crossing=ports.crossing,
             digest=digest[:16],
         ),
     }
+
+
+def _registers(ports: CorePorts) -> Iterator[dict[str, str]]:
+    """Each word of the memory map, in IP-XACT's words."""
+    listed = registers.REGISTERS + (registers.RELOAD_REGISTERS if ports.reload else ())
+    fields = {"INPUT": len(ports.in_widths), "OUTPUT": len(ports.out_widths)}
+    ways = {"read": "read-only", "write": "write-only"}
+    for register in listed:
+        count = register.count or fields[register.name]
+        for place in range(count):
+            yield {
+                "name": register.name if register.count == 1 else f"{register.name}_{place}",
+                "address": f"{register.address + place * register.step:#x}",
+                "access": ways.get(register.access, "read-write"),
+                "meaning": register.meaning,
+            }
 
 
 def ip_version(digest: str) -> str:

@@ -8,6 +8,7 @@ from scm_hw.common.names import Names
 from scm_hw.design import Design
 from scm_hw.emit.interface import IP_SCRIPT, MAPPED
 from scm_hw.emit.vivado import ACTIVITY
+from scm_hw.emit.zynq import REACHED
 from scm_hw.report._html_elements import Section, el, facts, section
 
 
@@ -18,6 +19,8 @@ def vivado_section(report: dict[str, Any], design: Design) -> Section:
     has_board = design.board.platform is not None
     top = "scm_top" if has_board else design.names.core
     made = "a bitstream" if has_board else "the placed and routed core, out of context,"
+    if _in_block_design(design):
+        made = "a block design with the processors, its bitstream, .hwh and .xsa,"
     lines = [
         ("build.tcl", f"{made} with reports of timing, utilisation and power", ""),
         (
@@ -67,6 +70,10 @@ def _files_section(report: dict[str, Any], design: Design) -> Section:
     )
 
 
+def _in_block_design(design: Design) -> bool:
+    return design.board.has_processors and design.options.interface in REACHED
+
+
 _ACTIVITY_FILE = (ACTIVITY, "what switches in the core on real data, for estimates of power")
 _TOPS = {
     "uart": "the board top: answers over the serial port",
@@ -103,8 +110,13 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
             (names.driver_source, "the same, for bare metal and Linux"),
             (names.uio_header, "its driver from a Linux process"),
             (names.uio_source, "the same, by UIO or physical memory"),
-            (names.pynq_module, "its driver for PYNQ"),
         ]
+    if design.options.interface == "axil" or _in_block_design(design):
+        bus.append((names.pynq_module, "its driver for PYNQ"))
+    if _in_block_design(design):
+        bus.append((names.notebook, "a notebook for the board: RMSE, PC against hardware"))
+        if "rows" in report:
+            bus.append((names.evaluation, "evaluation rows for it, with the PC's predictions"))
     return [
         (f"{names.core}.v", "the core"),
         *board,

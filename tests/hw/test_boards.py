@@ -22,6 +22,11 @@ from scm_hw.target.devices import DEVICES
 from scm_hw.verify.verilator_lint import PRIMITIVES
 from tests.hw.standin import StandIn, standin_vectors
 
+LISTED = (
+    *("arty-a7", "arty-a7-35", "nexys-a7", "cmod-a7-35", "ulx3s-85f", "icebreaker"),
+    *("pynq-z2", "arty-z7-20", "zedboard"),
+)
+
 
 @pytest.mark.parametrize(
     ("name", "part", "clock_mhz"),
@@ -41,14 +46,13 @@ def test_boards_have_their_parts_and_clocks(name: str, part: str, clock_mhz: flo
 
 
 def test_names_are_the_boards() -> None:
-    listed = ("arty-a7", "arty-a7-35", "nexys-a7", "cmod-a7-35", "ulx3s-85f", "icebreaker")
-    assert boards.names() == listed
+    assert boards.names() == LISTED
 
 
 def test_unknown_board_lists_the_known_ones() -> None:
     message = (
-        "board must be one of arty-a7, arty-a7-35, nexys-a7, cmod-a7-35, ulx3s-85f, icebreaker or "
-        "a board of amaranth-boards with a UART, not 'arty-a8'; did you mean 'arty-a7'?"
+        f"board must be one of {', '.join(LISTED)} or a board of amaranth-boards with a "
+        "UART, not 'arty-a8'; did you mean 'arty-a7'?"
     )
     with pytest.raises(OptionError, match=re.escape(message)):
         boards.get("arty-a8")

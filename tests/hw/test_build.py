@@ -149,7 +149,8 @@ def test_a_part_has_no_board_top(tmp_path: Path) -> None:
 def test_every_board_has_its_top(tmp_path: Path) -> None:
     model = small_model(tmp_path / "m.npz")
     digests = set()
-    for name in boards.names():
+    names = [name for name in boards.names() if boards.get(name).platform is not None]
+    for name in names:
         done = quick_build(model, tmp_path / name, name)
         if boards.get(name).family == "xc7":
             assert contents(done.folder).keys() == BOARD_FILES | own_files("m")
@@ -159,7 +160,7 @@ def test_every_board_has_its_top(tmp_path: Path) -> None:
             vivado = {path for path in BOARD_FILES if path.endswith((".tcl", ".xdc"))}
             assert contents(done.folder).keys() == BOARD_FILES - vivado | own_files("m") | own
         digests.add(done.report["digest"])
-    assert len(digests) == len(boards.names())
+    assert len(digests) == len(names) >= 6
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_boards_are_listed_with_what_they_have(capsys: pytest.CaptureFixture[str
     (nexys,) = [line for line in lines if "nexys-a7" in line]
     for text in ("xc7a100tcsg324-1", "100 MHz", "63,400", "126,800", "240", "135", "Nexys A7"):
         assert text in nexys
-    assert sum("Digilent" in line for line in lines) == 4
+    assert sum("Digilent" in line for line in lines) == 5
     (ulx3s,) = [line for line in lines if "ulx3s-85f" in line]
     for text in ("LFE5U-85F-6BG381", "25 MHz", "83,640", "208", "EBR18", "ULX3S"):
         assert text in ulx3s

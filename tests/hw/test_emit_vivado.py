@@ -19,7 +19,11 @@ from scm_hw.verify import lint
 from tests.hw.standin import StandIn, standin_hello, standin_vectors
 
 XDC = "scm_top.xdc"
-VIVADO_BOARDS = [name for name in boards.names() if boards.get(name).family == "xc7"]
+VIVADO_BOARDS = [
+    name
+    for name in boards.names()
+    if boards.get(name).family == "xc7" and boards.get(name).platform is not None
+]
 # Options with a value end with a colon. Anything else that begins with a dash is an error, as is a
 # file that isn't there and a command that isn't listed.
 STUB = r"""
@@ -31,7 +35,8 @@ set ports {}
 set constrained {}
 set clocks {}
 set properties {
-  top name display_name description version supported_families value
+  top name display_name description version supported_families value slave_memory_map_ref
+  usage range width address_offset size access
   HD.CLK_SRC LOC IOSTANDARD PULLUP SLEW DRIVE INTERNAL_VREF CFGBVS
   CONFIG_VOLTAGE BITSTREAM.CONFIG.SPI_BUSWIDTH {STEPS.SYNTH_DESIGN.ARGS.MORE OPTIONS}
   xsim.simulate.runtime xsim.simulate.xsim.more_options xsim.simulate.saif_scope
@@ -61,6 +66,9 @@ set commands {
   ipx::package_project {-root_dir: -vendor: -library: -taxonomy: -import_files -force}
   ipx::current_core {} ipx::associate_bus_interfaces {-busif: -clock: -reset:}
   ipx::infer_bus_interface {} ipx::add_bus_parameter {}
+  ipx::get_bus_interfaces {-quiet -of_objects:} ipx::get_memory_maps {-quiet -of_objects:}
+  ipx::add_memory_map {} ipx::get_address_blocks {-quiet -of_objects:} ipx::add_address_block {}
+  ipx::add_register {}
   ipx::update_checksums {} ipx::check_integrity {} ipx::save_core {}
 }
 proc vivado {name options arguments} {
@@ -268,6 +276,9 @@ def test_a_wrapped_core_is_packaged_as_ip(tmp_path: Path, interface: str) -> Non
     # Each bus with the clock, and the clock with its reset.
     assert called.count("ipx::associate_bus_interfaces") == buses + 1
     assert ("ipx::infer_bus_interface" in called) == (interface == "axil")
+    # Words of the memory map: the registers below 0x40, two inputs and an output.
+    assert called.count("ipx::add_register") == (19 if interface == "axil" else 0)
+    assert called.count("ipx::add_address_block") == (interface == "axil")
     (tmp_path / f"scm_{interface}.v").unlink()
     with pytest.raises(Exception, match=f"no file scm_{interface}.v"):
         run_tcl(tmp_path, "package_ip.tcl")
