@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-__all__ = ["PHASES", "FamilyGrowthEnd", "History"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PHASES", "FamilyGrowthEnd", "History", "Outliers"]
 
 PHASES = ("lasso", "candidate_search", "inequality", "readout_update")
 
@@ -21,6 +24,17 @@ class FamilyGrowthEnd:
     reason: str
 
 
+@dataclass(frozen=True, eq=False)
+class Outliers:
+    """Rows whose targets lie far from the answers: their numbers, those farthest away first.
+
+    ``distances`` are in robust standard deviations of all residuals.
+    """
+
+    rows: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
 @dataclass
 class History:
     """The course of a training run; errors are RMSE over all outputs in normalised units.
@@ -29,7 +43,7 @@ class History:
     rows) after it, its ``layer`` (from 1), its ``lambdas`` and ``r``, and whether it was
     ``removed`` again. ``nodes_per_layer`` counts those that stayed, ``stops`` says why each layer
     ended, ``seconds`` is time per phase, ``selected_inputs`` what LASSO kept.
-    ``growth`` is for machines of families alone.
+    ``growth`` is for machines of families alone, ``outliers`` for fits with Huber's loss.
     """
 
     train_rmse: list[float] = field(default_factory=list)
@@ -43,6 +57,7 @@ class History:
     selected_inputs: list[int] = field(default_factory=list)
     ridge: float = 0.0
     growth: FamilyGrowthEnd | None = None
+    outliers: Outliers | None = None
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
 
     def phase(self, name: str) -> _Phase:

@@ -18,7 +18,7 @@ __all__ = ["described", "print_result"]
 #: Characters of the longest bar of a histogram.
 BAR = 30
 #: What has lines of its own, after the rest or on standard error.
-TOLD_APART = ("scores", "ended_early", "clipped", "growth")
+TOLD_APART = ("scores", "ended_early", "clipped", "growth", "outliers")
 
 
 def described(machine: Model) -> dict[str, Any]:

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scm_train.growth.engine import EXACT_FIT
-from scm_train.history import FamilyGrowthEnd, History
-from scm_train.training.parameters import asked_layers
+from numpy.typing import NDArray
 
-__all__ = ["Ending", "early_endings", "ending_lines", "growth_line"]
+from scm_train.growth.engine import EXACT_FIT
+from scm_train.history import FamilyGrowthEnd, History, Outliers
+from scm_train.training.parameters import asked_layers
+from scm_train.training.robust import FAR
+
+__all__ = ["Ending", "early_endings", "ending_lines", "growth_line", "outliers_line", "outliers_of"]
+
+#: Outliers that are written down, and those shown to a person.
+MOST_OUTLIERS, SHOWN_OUTLIERS = 1000, 10
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,33 @@ def growth_line(end: FamilyGrowthEnd) -> str:
     if end.reason == "no family":
         return f"{size}: no further family satisfies the supervisory inequality"
     return f"{size}: the budget is used up; for a lower error raise --luts"
+
+
+def outliers_of(outliers: Outliers, train: NDArray) -> dict[str, Any]:
+    """Outliers of the training rows as JSON has them; the first row of a table has number 1."""
+    return {
+        "rows": [int(train[row]) + 1 for row in outliers.rows[:MOST_OUTLIERS]],
+        "distances": [round(float(one), 2) for one in outliers.distances[:MOST_OUTLIERS]],
+        "count": len(outliers.rows),
+    }
+
+
+def outliers_line(outliers: dict[str, Any], rows: int) -> str:
+    """How many rows lie far from the machine, and which."""
+    count = outliers["count"]
+    far = f"more than {FAR:g} robust standard deviations from the predictions"
+    if not count:
+        return f"none of the {rows:,} training rows is an outlier, {far}"
+    shown = ", ".join(map(str, outliers["rows"][:SHOWN_OUTLIERS]))
+    more = count - min(count, SHOWN_OUTLIERS)
+    numbers = (
+        f"row {shown}" if count == 1 else f"rows {shown}" + (f" and {more} more" if more else "")
+    )
+    verb = "is an outlier" if count == 1 else "are outliers"
+    return (
+        f"{count:,} of {rows:,} training rows {verb}, {far}: {numbers} "
+        "(farthest first, the first row below the header is 1)"
+    )
 
 
 def _why(reason: str, settings: dict[str, Any]) -> str:

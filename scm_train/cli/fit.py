@@ -16,7 +16,13 @@ from scm_model.interval import names_with_bounds
 from scm_train import estimators, model_file
 from scm_train.cli.console import say
 from scm_train.cli.description import described, print_result
-from scm_train.cli.endings import early_endings, ending_lines, growth_line
+from scm_train.cli.endings import (
+    early_endings,
+    ending_lines,
+    growth_line,
+    outliers_line,
+    outliers_of,
+)
 from scm_train.cli.mechanism import fit_mechanism, mechanism_file
 from scm_train.cli.next_steps import show_next_steps
 from scm_train.cli.records import fit_records, of_records
@@ -65,16 +71,17 @@ def fit(args: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         if not machines:
             raise
-        _keep(machines, histories, data, test, args)
+        _keep(machines, histories, data, train, test, args)
         kept = f"{len(machines)} of {args.trials} trials were finished"
         raise KeyboardInterrupt(f"{kept}, and the best of them was written") from None
-    _keep(machines, histories, data, test, args)
+    _keep(machines, histories, data, train, test, args)
 
 
 def _keep(
     machines: Sequence[Model],
     histories: Sequence[History],
     data: Data,
+    train: NDArray,
     test: NDArray,
     args: argparse.Namespace,
 ) -> None:
@@ -92,6 +99,9 @@ def _keep(
     endings = early_endings(histories[best], settings)
     if endings:
         result["ended_early"] = [asdict(ending) for ending in endings]
+    outliers = histories[best].outliers
+    if outliers is not None:
+        result["outliers"] = outliers_of(outliers, train)
     growth = histories[best].growth
     if growth is not None:
         result["growth"] = asdict(growth)
@@ -107,6 +117,8 @@ def _keep(
         say(f"note: {growth_line(growth)}", sys.stderr)
     if clipped:
         say(f"note: {clipped_line(clipped)}", sys.stderr)
+    if outliers is not None:
+        say(f"note: {outliers_line(result['outliers'], len(train))}", sys.stderr)
     if not args.json:
         show_next_steps(args, growth)
 

@@ -18,6 +18,7 @@ from scm_train.cli.values import (
     real,
     whole,
 )
+from scm_train.training.robust import LOSSES
 
 
 def add_learner_flags(fit: argparse.ArgumentParser) -> None:
@@ -89,6 +90,11 @@ def _add_growth(add: Callable[..., Any]) -> None:
         metavar="LEVEL",
         help="level of an interval, such as 0.9: the machine has a lower and an upper bound for "
         "each target as further outputs, which hold this share of rows",
+    )
+    add(
+        "--loss",
+        type=one_of(*LOSSES),
+        help="loss of a regression: squared_error, or huber, with which outliers count less",
     )
     add(
         "--class-weight",

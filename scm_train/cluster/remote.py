@@ -46,6 +46,9 @@ class RemoteRows:
     def linear_sums(self) -> _Sums:
         return _Sums(self.cluster)
 
+    def linear_error(self, linear: LinearPart) -> float:
+        return float(np.sum(self.cluster.ask("linear_error", linear)))
+
     def begin(self, linear: LinearPart, pool: bool) -> OrthogonalReadout:
         assert not pool
         energies = self.cluster.sums("begin", linear)

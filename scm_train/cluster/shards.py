@@ -101,6 +101,9 @@ class Shard:
     def centred_moments(self, x_mean: Floats, t_mean: Floats) -> tuple[Floats, Floats]:
         return self.rows.linear_sums().centred_moments(x_mean, t_mean)
 
+    def linear_error(self, linear: LinearPart) -> float:
+        return self.rows.linear_error(linear)
+
     def begin(self, linear: LinearPart) -> list[Floats]:
         """Take the linear part off the targets; the energy left, of both sides."""
         self.rows.take_off(linear)

@@ -8,12 +8,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Logistic", "Loss", "Softmax", "Squared", "probabilities"]
+from scm_train.solve.huber import huber_weights, robust_scale
+
+__all__ = ["Huber", "Logistic", "Loss", "Softmax", "Squared", "probabilities"]
 
 Floats = NDArray[np.float64]
 
 #: Least curvature of a row, so that a cell of rows that are all certain has a bounded entry.
 LEAST_CURVATURE = 1e-3
+#: Robust standard deviations that an unseen row's error counts as, at most.
+MOST_DEVIATIONS = 4.0
 
 
 class Loss(Protocol):
@@ -49,6 +53,23 @@ class Squared:
         return float(
             np.average(np.mean((self.targets - scores) ** 2, axis=0), weights=self.weights)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Huber(Squared):
+    """Huber's loss by reweighted least squares, with the scale of the residuals that there are."""
+
+    def slopes(self, scores: Floats, output: int) -> tuple[Floats, Floats]:
+        left = self.targets[output] - scores[output]
+        weights = self.weights * huber_weights(left)
+        return weights * left, weights
+
+    def error(self, scores: Floats) -> float:
+        # A row counts no more than one at a few deviations: outliers would be all that is seen.
+        left = np.abs(self.targets - scores)
+        most = [MOST_DEVIATIONS * robust_scale(row) for row in left]
+        held = np.minimum(left, np.reshape(most, (-1, 1)))
+        return float(np.average(np.mean(held**2, axis=0), weights=self.weights))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.families.losses import Logistic, Loss, Softmax, Squared
+from scm_train.families.losses import Huber, Logistic, Loss, Softmax, Squared
 from scm_train.families.rows import FamilyRows, Rows
 from scm_train.families.signals import SignalPool
 
@@ -49,13 +49,17 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows in memory: codes (rows, features), targets (rows, outputs) or class indices (rows,)."""
+    """Rows in memory: codes (rows, features), targets (rows, outputs) or class indices (rows,).
+
+    ``robust`` is for real targets: rows far off count less.
+    """
 
     codes: NDArray[np.integer]
     targets: NDArray
     weights: Floats
     classes: int
     input_bits: int
+    robust: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -75,14 +79,15 @@ class Problem:
 
     def loss(self) -> Loss:
         if not self.classes:
-            return Squared(self.targets.T, self.weights)
+            kind = Huber if self.robust else Squared
+            return kind(self.targets.T, self.weights)
         if self.classes == 2:
             return Logistic(self.targets == 1, self.weights)
         return Softmax(self.targets, self.classes, self.weights)
 
     def part(self, rows: NDArray[np.integer] | slice) -> Problem:
-        return Problem(
-            self.codes[rows], self.targets[rows], self.weights[rows], self.classes, self.input_bits
+        return replace(
+            self, codes=self.codes[rows], targets=self.targets[rows], weights=self.weights[rows]
         )
 
     def some_rows(self, count: int, seed: int) -> NDArray[np.int64]:

@@ -158,9 +158,10 @@ def problem_of(
     weights: Floats | None,
     classes: int,
     encoder: Encoder,
+    robust: bool = False,
 ) -> Problem:
     """Rows as families learn them; of a classifier ``targets`` are indicators (rows, classes)."""
     assert encoder.input_bits is not None
     wanted = targets.argmax(axis=1) if classes else targets
     share = np.ones(len(codes)) if weights is None else weights * (len(codes) / weights.sum())
-    return Problem(codes, wanted, share, classes, encoder.input_bits)
+    return Problem(codes, wanted, share, classes, encoder.input_bits, robust)

@@ -10,6 +10,7 @@ from scm_train.families.growth import FamilyGrowth, FamilySettings
 from scm_train.families.linear import fit_few_inputs
 from scm_train.families.problem import Problem, Source
 from scm_train.families.signals import make_pool, random_pairs
+from scm_train.solve.huber import huber_weights
 
 __all__ = ["most_inputs", "start"]
 
@@ -21,6 +22,8 @@ MOST_BITS = 16_000
 POOL_ROWS = 200_000
 #: Share of the budget that a linear part may take.
 LINEAR_SHARE = 1 / 3
+#: How often a robust linear part is fitted again, with weights from what it left.
+REWEIGHTED = 5
 
 
 def start(
@@ -60,14 +63,21 @@ def _linear_part(problem: Problem, inputs: int) -> tuple[Floats, Floats]:
     if problem.classes:
         return np.zeros((features, outputs)), _log_odds(problem)
     weights, intercept = np.zeros((features, outputs)), np.zeros(outputs)
+    x = problem.x if inputs else np.zeros((len(problem), features))
     for output in range(outputs):
-        target = problem.targets[:, output]
-        if inputs:
-            found = fit_few_inputs(problem.x, target, problem.weights, inputs)
-            weights[:, output], intercept[output] = found
-        else:
-            intercept[output] = np.average(target, weights=problem.weights)
+        target, counts = problem.targets[:, output], problem.weights
+        own = _one_output(x, target, counts, inputs)
+        for _ in range(REWEIGHTED if problem.robust else 0):
+            counts = problem.weights * huber_weights(target - x @ own[0] - own[1])
+            own = _one_output(x, target, counts, inputs)
+        weights[:, output], intercept[output] = own
     return weights, intercept
+
+
+def _one_output(x: Floats, target: Floats, counts: Floats, inputs: int) -> tuple[Floats, float]:
+    if inputs:
+        return fit_few_inputs(x, target, counts, inputs)
+    return np.zeros(x.shape[1]), float(np.average(target, weights=counts))
 
 
 def _log_odds(problem: Problem) -> Floats:

@@ -83,7 +83,7 @@ def fit(
     with history.phase("lasso"):
         linear = LinearPart.none(rows.features, rows.outputs)
         if settings.linear:
-            linear = fit_linear(rows.linear_sums(), settings.alpha)
+            linear = _linear_part(rows, settings.alpha)
         history.selected_inputs = linear.selected
     growth = _Growth(rows, linear, settings, search, history, report)
     for number in range(len(settings.activations)):
@@ -95,6 +95,16 @@ def fit(
         readout = growth.solve(linear)
     train_rmse, validation_rmse = growth.errors(readout)
     return Fitted(growth.layers(), readout, linear, train_rmse, validation_rmse)
+
+
+def _linear_part(rows: RowSource, alpha: float) -> LinearPart:
+    """The linear part, or the mean alone where validation rows are nearer to that."""
+    sums = rows.linear_sums()
+    found = fit_linear(sums, alpha)
+    if not found.selected or not rows.validation_rows:
+        return found
+    mean = LinearPart(np.zeros_like(found.weights), sums.totals()[1] / sums.count)
+    return min(found, mean, key=rows.linear_error)
 
 
 class _Growth:

@@ -64,6 +64,9 @@ class RowSource(Protocol):
     def linear_sums(self) -> LinearSums:
         """The sums that the linear part is fitted to."""
 
+    def linear_error(self, linear: LinearPart) -> float:
+        """The sum of squares that a linear part leaves on the validation rows."""
+
     def begin(self, linear: LinearPart, pool: bool) -> OrthogonalReadout | BitReadout:
         """Take the linear part off the targets; an empty readout of what is left."""
 
@@ -149,6 +152,10 @@ class LocalRows:
     def linear_sums(self) -> LinearSums:
         own = [part for part in (self._parts[TRAINING], self._rest) if part is not None]
         return LocalSums([(part.rows, part.targets) for part in own], self.map)
+
+    def linear_error(self, linear: LinearPart) -> float:
+        held = self._parts[VALIDATION]
+        return 0.0 if held is None else float(np.sum(_remainder(held, linear, self.map) ** 2))
 
     def begin(self, linear: LinearPart, pool: bool) -> Readout | BitReadout:
         self.take_off(linear)

@@ -25,6 +25,7 @@ from scm_train.estimator_rows import TrainingRows, training_rows, with_test_rows
 from scm_train.learner.parameters import LearnerParameters, defaults
 from scm_train.training.intervals import interval_trainer
 from scm_train.training.parameters import DEFAULT_NODES, growth_of, input_bits_of
+from scm_train.training.robust import check_loss, robust_trainer
 from scm_train.training.run import TrainingTask, train_by_families, train_machine
 
 _FLOATS = [np.float64, np.float32]
@@ -111,6 +112,8 @@ class Learner(LearnerParameters):
         elif parameters["max_nodes"] == "auto":
             parameters["max_nodes"] = DEFAULT_NODES
         algorithm, random = ALGORITHMS[self._algorithm], check_random_state(self.random_state)
+        if check_loss(self.loss, self.readout == "logistic"):
+            train = robust_trainer(train, families)
         if self.interval is not None:
             train = interval_trainer(train)
         self.machine_, self.history_ = train(algorithm, parameters, task, eval_set, random)
@@ -142,6 +145,8 @@ class Learner(LearnerParameters):
             )
         if self.interval is not None:
             raise ParameterError("interval must be None for rows on a cluster")
+        if check_loss(self.loss, self.readout == "logistic"):
+            raise ParameterError("loss must be 'squared_error' for rows on a cluster, not 'huber'")
         X, y = as_array(X), as_array(y)
         self._keep_names(names)
         self.n_features_in_ = X.shape[1]

@@ -49,6 +49,11 @@ class Classifier(ClassifierMixin, Learner):
             raise ParameterError(
                 f"interval must be None for classes, not {self.interval!r}; it is for targets"
             )
+        if self.loss != "squared_error":
+            raise ParameterError(
+                f"loss must be 'squared_error' for classes, not {self.loss!r}; 'huber' is for "
+                "targets"
+            )
         if is_distributed(X):
             check_no_weights(sample_weight, self.class_weight)
             self._fit_distributed(X, y, eval_set)

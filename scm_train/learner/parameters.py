@@ -137,6 +137,10 @@ class LearnerParameters(BaseEstimator):
         Of a regressor: the level of an interval, such as 0.9. The machine has a lower and an upper
         bound for each target as further outputs, which hold this share of rows that are drawn as
         the training rows were. A part of the training rows is held back for it.
+    loss : "squared_error" or "huber"
+        Of a regressor: with ``"huber"`` rows whose targets lie far off count less, by reweighted
+        least squares with weights from the scale of the residuals. ``history_.outliers`` has
+        their numbers.
     verbose : bool
         Show a progress bar, on a terminal.
     """
@@ -177,6 +181,7 @@ class LearnerParameters(BaseEstimator):
         categories: Sequence[str | int] | None = None,
         missing: str = "code",
         interval: float | None = None,
+        loss: str = "squared_error",
         verbose: bool | int = False,
     ):
         self.luts = luts
@@ -212,6 +217,7 @@ class LearnerParameters(BaseEstimator):
         self.categories = categories
         self.missing = missing
         self.interval = interval
+        self.loss = loss
         self.verbose = verbose
 
 

@@ -18,11 +18,15 @@ from scm_train.estimator_rows import TrainingRows, further_rows, target_names
 from scm_train.learner.base import Learner
 from scm_train.learner.weights import check_no_weights, row_weights
 from scm_train.training.refit import REFIT_RIDGE, refit
+from scm_train.training.robust import find_outliers
 from scm_train.training.run import TrainingTask
 
 
 class Regressor(RegressorMixin, Learner):
-    """Learns one real target or several."""
+    """Learns one real target or several.
+
+    With ``loss="huber"``, ``history_.outliers`` has the rows whose targets lie far off.
+    """
 
     _task = "regression"
 
@@ -72,7 +76,10 @@ class Regressor(RegressorMixin, Learner):
             input_range=rows.input_range,
             input_bits=rows.bits,
         )
-        return self._fit(task, self._evaluation(eval_set, rows, targets.shape[1]))
+        self._fit(task, self._evaluation(eval_set, rows, targets.shape[1]))
+        if self.loss == "huber":
+            self.history_.outliers = find_outliers(self.machine_, X, targets)
+        return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Targets in their own units, (n,) or (n, m) as in training."""

@@ -169,11 +169,12 @@ def train_by_families(
         task.x, low, high, task.target_min, task.target_max, encoder, task.feature_names
     )
     classes = len(task.classes) if task.classes is not None else 0
+    robust = parameters["loss"] == "huber"
 
     def problem(x: NDArray, y: NDArray, weights: Floats | None) -> Problem:
         targets = y if classes else _targets(ScaledRows(x, low, high, encoder), y, task, mechanism)
         codes = encoder.codes(to_unit(x, low, high))
-        return problem_of(codes, targets, weights, classes, encoder)
+        return problem_of(codes, targets, weights, classes, encoder, robust)
 
     return machine_of_families(
         problem(task.x, task.y, task.weights),

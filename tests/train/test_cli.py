@@ -116,6 +116,7 @@ def test_every_flag_reaches_the_learner(monkeypatch):
     expected = {
         "max_nodes": [4, 3],
         "interval": None,
+        "loss": "squared_error",
         "layers": 2,
         "activation": ["sign", "step"],
         "candidates": [9, 8],

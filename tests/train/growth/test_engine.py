@@ -240,3 +240,24 @@ def test_reports_every_node() -> None:
     )
     nodes = [(count, 1) for count in range(1, 9)] + [(9, 2), (10, 2)]
     assert [call[:2] for call in calls] == nodes
+
+
+def test_a_linear_part_that_misses_the_validation_rows_is_left_out():
+    part, validation = parts()
+    kept, history, *_ = run(settings(linear=True, early_stopping=True))
+    assert history.selected_inputs and kept.linear.weights.any()
+    # The same rows, but the targets to be judged by fall where those of training rise.
+    turned = Part(validation.rows, -validation.targets)
+    history = History()
+    fitted = train(
+        part,
+        turned,
+        settings(linear=True, early_stopping=True),
+        CandidateDraw(),
+        np.random.default_rng(1),
+        history=history,
+        chunk_map=ChunkMap(None),
+        report=lambda *_: None,
+    )
+    assert not history.selected_inputs and not fitted.linear.weights.any()
+    np.testing.assert_allclose(fitted.linear.intercept, part.targets.mean(axis=0))
