@@ -11,10 +11,20 @@ from types import FrameType
 from typing import TextIO
 
 from scm_hw.cli.text import one_line
-from scm_hw.errors import CompilerError, LinkError, MismatchError, RangeWarning, ScmError, ToolError
+from scm_hw.errors import (
+    CompilerError,
+    LinkError,
+    MismatchError,
+    RangeWarning,
+    ScmError,
+    TableWarning,
+    ToolError,
+)
 
 # What goes wrong with good input.
 FAILURES = (CompilerError, LinkError, MismatchError, ToolError)
+# Warnings that are for the user.
+NOTES = (RangeWarning, TableWarning)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
@@ -24,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_standard_files()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        warnings.simplefilter("always", RangeWarning)
+        for own in NOTES:
+            warnings.simplefilter("always", own)
         return _run(argv)
 
 
@@ -66,7 +77,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Our own warnings are for the user: one line, without the place in the program."""
-    if issubclass(category, RangeWarning):
+    if issubclass(category, NOTES):
         print(f"note: {one_line(str(message))}", file=sys.stderr)
     else:
         _show_elsewhere(message, category, filename, lineno, file, line)

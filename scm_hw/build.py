@@ -73,8 +73,10 @@ from scm_hw.verify.check import (
     select_vectors,
 )
 from scm_hw.verify.evaluation_file import evaluation_csv
-from scm_hw.verify.rows import CheckRows, check_rows, read_csv
+from scm_hw.verify.rows import CheckRows, check_rows
 from scm_hw.verify.saif import recorded_activity
+from scm_hw.verify.tables import read_table
+from scm_model.tables.dialect import TableOptions
 
 DEFAULT_OUT = Path("rtl_out")
 # Every build has it, and hardly another folder: what may be replaced is told by it.
@@ -91,6 +93,7 @@ class BuildOptions:
     out: Path | None = None
     name: str | None = None
     data: Path | None = None
+    table: TableOptions | None = None
     simulators: tuple[str, ...] | None = None
     """None: all that are installed."""
     synthesis: bool = True
@@ -178,7 +181,7 @@ def build(
     inputs = (path, how.data)
     check_output(target, BUILD, inputs=inputs, force=how.force)
     check_output(failure, FAILED, inputs=inputs, force=how.force)
-    own = read_csv(model, how.data) if how.data else None
+    own = read_table(model, how.data, how.table) if how.data else None
     log("compiling")
     design = compile_model(
         model,

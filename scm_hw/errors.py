@@ -13,6 +13,7 @@ __all__ = [
     "OptionError",
     "RangeWarning",
     "ScmError",
+    "TableWarning",
     "ToolError",
     "UnsupportedModelError",
 ]
@@ -36,6 +37,10 @@ class CompilerError(ScmError):
 
 class LinkError(ScmError):
     """A board can't be reached, doesn't answer as it should, or is another one."""
+
+
+class TableWarning(UserWarning):
+    """What was guessed of how a table is written."""
 
 
 class RangeWarning(UserWarning):

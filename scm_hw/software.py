@@ -30,7 +30,8 @@ from scm_hw.report.accuracy import accuracy
 from scm_hw.tools.c_compilers import cortex_sizes
 from scm_hw.verify.c_run import run_c
 from scm_hw.verify.check import Log
-from scm_hw.verify.rows import CheckRows, check_rows, read_csv
+from scm_hw.verify.rows import CheckRows, check_rows
+from scm_hw.verify.tables import read_table
 
 TARGETS = ("fpga", "c")
 
@@ -49,7 +50,7 @@ def build_c(
     target = how.out if how.out is not None else DEFAULT_OUT / name
     inputs = (path, how.data)
     check_output(target, BUILD, inputs=inputs, force=how.force)
-    own = read_csv(design.model, how.data) if how.data else None
+    own = read_table(design.model, how.data, how.table) if how.data else None
     rows = check_rows(design, own or design.model.evaluation)
     with (
         replacing(target, BUILD, inputs=inputs, force=how.force) as folder,

@@ -59,11 +59,11 @@ def progress_bar(
 
 @contextmanager
 def reading_bar(
-    show: bool, name: str, size: int, console: Console | None = None
+    name: str, size: int, console: Console | None = None
 ) -> Iterator[Callable[[int], None]]:
     """Yield the function that is told how many bytes of a file are read."""
     console = console or Console(stderr=True)
-    if not show or size < LARGE_FILE or not console.is_terminal:
+    if size < LARGE_FILE or not console.is_terminal:
         yield lambda done: None
         return
     columns = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn())

@@ -41,21 +41,14 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            PLANT.replace(",", ";").encode(),
-            (
-                "must have commas between its columns, not semicolons; save it as CSV with commas, "
-                "and with points in its numbers"
-            ),
-        ),
+        (PLANT.replace(",", ";").encode(), "column 'x0' must be in rows.csv; known are: a, b, y"),
         (
             b'x0,x1,y0\n"0,25",1,2\n',
-            "column 'x0' must be a finite number, not '0,25'; write it with a decimal point",
+            "'0,25' as in row 1 of rows.csv, as it was in training; give --decimal ,",
         ),
-        (b"x0,x1,y0\nhot,1,2\n", "not 'hot'; correct the value or remove the row"),
-        ("x0,temp\N{LATIN SMALL LETTER E WITH ACUTE},y0\n1,2,3\n".encode("latin-1"), "not UTF-8"),
-        ("x0,x1,y0\n1,2,3\n".encode("utf-16"), "it is not UTF-8 text; save it as CSV in UTF-8"),
-        (b"x0,x1,y0\n", "must have a header and at least one row; check that it is whole"),
+        (b"x0,x1,y0\nhot,1,2\n", "'x0' must be a number in every row, not 'hot' as in row 1 of"),
+        (b"x0,x1,y0\n\0\0\0,1,2\n", "it is no text; check the file, or give its --encoding"),
+        (b"x0,x1,y0\n", "rows of rows.csv must be at least one, not none; check the file"),
     ],
 )
 def test_rows_to_compare_on(content: bytes, message: str, capsys) -> None:

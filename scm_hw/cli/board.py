@@ -34,7 +34,8 @@ from scm_hw.load.upload import is_upload
 from scm_hw.rtl.uart import MAX_BAUD, check_baud
 from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.check import choose_tools
-from scm_hw.verify.rows import read_csv
+from scm_hw.verify.tables import read_table
+from scm_model.tables.flags import add_format_flags, table_options
 
 AUTO = "auto"
 UPLOAD = Kind("file", "an earlier upload", lambda path: is_upload(path.read_bytes()))
@@ -83,8 +84,12 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "data", type=Path, nargs="?", help="CSV with targets (default: the model's own test rows)"
+        "data",
+        type=Path,
+        nargs="?",
+        help="table with targets (default: the model's own test rows)",
     )
+    add_format_flags(parser)
     parser.add_argument(
         "--port",
         default=AUTO,
@@ -108,8 +113,12 @@ def _add_load(parser: argparse.ArgumentParser) -> None:
         "model", type=Path, help="model file with the hidden layers of the one that was built"
     )
     parser.add_argument(
-        "data", type=Path, nargs="?", help="CSV with targets (default: the model's own test rows)"
+        "data",
+        type=Path,
+        nargs="?",
+        help="table with targets (default: the model's own test rows)",
     )
+    add_format_flags(parser)
     parser.add_argument(
         "--port",
         default=AUTO,
@@ -170,7 +179,8 @@ def _run(args: argparse.Namespace) -> None:
         model = read_model(path)
         if not loaded:
             board.require_model(file_digest(path))
-        rows = read_csv(model, args.data) if args.data else model.evaluation
+        own = args.data and read_table(model, args.data, table_options(args))
+        rows = own or model.evaluation
         if rows is None:
             raise OptionError(f"{path} must have test rows, not none; name a CSV file with some")
         with progress_bar(args.quiet or args.json, len(rows)) as progress:
@@ -191,7 +201,7 @@ def _load(args: argparse.Namespace) -> None:
     if args.out is not None:
         _write_upload(args, model)
         return
-    rows = read_csv(model, args.data) if args.data else None
+    rows = read_table(model, args.data, table_options(args)) if args.data else None
     baud = check_baud(args.baud)
     port = find_port(baud) if args.port == AUTO else args.port
     await_port(port, lambda text: print(text, file=sys.stderr))

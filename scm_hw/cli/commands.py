@@ -22,7 +22,7 @@ from scm_hw.cli.console import (
     show_comparison,
     show_steps,
 )
-from scm_hw.cli.design_flags import add_design
+from scm_hw.cli.design_flags import add_data, add_design
 from scm_hw.cli.explain import explain, program_after
 from scm_hw.cli.text import printable
 from scm_hw.cli.units import input_formats
@@ -37,8 +37,10 @@ from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_pa
 from scm_hw.rtl.axi import TDATA_BITS
 from scm_hw.software import TARGETS, build_c
 from scm_hw.verify.check import SIMULATORS, choose_tools, parse_simulators, simulate
-from scm_hw.verify.rows import check_rows, read_csv
+from scm_hw.verify.rows import check_rows
+from scm_hw.verify.tables import read_table
 from scm_model.suggestions import usage_remedy
+from scm_model.tables.flags import table_options
 
 # Entry points of this group are called with the subparsers, to add a command each.
 COMMANDS = "scm_hw.commands"
@@ -78,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
     add_design(parser)
+    add_data(parser)
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="output folder (default rtl_out/NAME)"
     )
@@ -144,6 +147,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 
 def _add_sim(parser: argparse.ArgumentParser) -> None:
     add_design(parser)
+    add_data(parser)
     parser.add_argument("--simulator", choices=SIMULATORS, default="icarus")
     parser.add_argument("--waves", action="store_true", help="write a waveform")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random stalls")
@@ -213,6 +217,7 @@ def _build(args: argparse.Namespace) -> None:
         out=args.out,
         name=args.name,
         data=args.data,
+        table=table_options(args),
         simulators=_simulators(args),
         synthesis=not args.no_synth,
         gate_sim=args.gate_sim,
@@ -261,7 +266,8 @@ def _sim(args: argparse.Namespace) -> None:
     with progress.running():
         progress.log("compiling")
         design = load_design(args.model, board, _options(args))
-        evaluation = read_csv(design.model, args.data) if args.data else design.model.evaluation
+        own = args.data and read_table(design.model, args.data, table_options(args))
+        evaluation = own or design.model.evaluation
         rows = check_rows(design, evaluation)
         progress.log(f"simulating in {args.simulator}")
         _make_workdir(args.workdir)

@@ -11,6 +11,7 @@ from scm_hw.design import RELOADS
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.rtl.ports import HANDSHAKES
 from scm_hw.schedule import MODES
+from scm_model.tables.flags import add_format_flags
 
 
 def add_design(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +33,19 @@ def add_design(parser: argparse.ArgumentParser) -> None:
     _add_shape(parser)
     _add_precision(parser)
     add_units(parser)
-    parser.add_argument("--data", type=Path, metavar="CSV", help="rows to check on, with targets")
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Rows with targets, and how their table is written."""
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="table of rows to check on, with targets (default: the model's own test rows)",
+    )
+    add_format_flags(parser)
 
 
 def _add_shape(parser: argparse.ArgumentParser) -> None:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scm_model import Evaluation, Model
 from scm_model.memory import starts
 from scm_model.raw_table import RawTable
+from scm_model.tables.flags import table_options
 from scm_train import datasets, model_file
 from scm_train.cli.console import say
 from scm_train.cli.description import described, print_result
 from scm_train.cli.mechanism import import_callable, mechanism_file
-from scm_train.cli.parser import table_options
 from scm_train.cli.score_lines import tested_lines
 from scm_train.data.clipping import clipped_columns, clipping_lines
 from scm_train.data.files import read_features, read_rows, split_names

@@ -7,12 +7,12 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from scm_model.suggestions import usage_remedy
+from scm_model.tables.flags import add_format_flags
 from scm_train.cli.learner_flags import add_learner_flags
 from scm_train.cli.values import count, one_of, real, seed, whole
-from scm_train.data.dialect import TableOptions
 from scm_train.errors import ParameterError
 
-__all__ = ["add_format_flags", "add_table_flags", "build_parser", "table_options"]
+__all__ = ["add_table_flags", "build_parser"]
 
 COMMANDS = ("fit", "refit", "evaluate", "predict", "info", "plot", "export", "datasets")
 
@@ -178,55 +178,6 @@ def _add_column_flags(group: argparse._ArgumentGroup) -> None:
         default=argparse.SUPPRESS,
         help="what a missing value becomes: code, one that no number has, or median, with a flag "
         "beside it",
-    )
-
-
-def add_format_flags(parser: argparse.ArgumentParser) -> None:
-    """How a table is written, where it is not guessed right."""
-    group = parser.add_argument_group("format of the table (guessed, unless given)")
-    add = group.add_argument
-    add(
-        "--delimiter",
-        default=None,
-        help="what is between columns: one character, or comma, semicolon, tab, pipe or space",
-    )
-    add("--decimal", default=None, metavar=".|,", help="decimal point or comma")
-    add("--encoding", default=None, help="encoding of the text, such as utf-8, latin-1 or utf-16")
-    add(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line is names; without, columns are called x1, x2, ...",
-    )
-    add(
-        "--units-row",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether a line of units comes after the names",
-    )
-    add("--sheet", default=None, help="sheet of an Excel file (the first one)")
-    add(
-        "--missing-values",
-        action="append",
-        default=[],
-        metavar="TEXTS",
-        help="texts or numbers that stand for no value, separated by commas, beside NA, NaN, null, "
-        "? and nothing",
-    )
-
-
-def table_options(args: argparse.Namespace) -> TableOptions:
-    """What the flags of :func:`add_format_flags` say."""
-    return TableOptions(
-        delimiter=args.delimiter,
-        decimal=args.decimal,
-        encoding=args.encoding,
-        header=args.header,
-        units_row=args.units_row,
-        sheet=args.sheet,
-        missing_values=tuple(
-            text.strip() for texts in args.missing_values for text in texts.split(",")
-        ),
     )
 
 

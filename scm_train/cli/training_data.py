@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model.raw_table import RawTable
+from scm_model.tables.dialect import to_number
+from scm_model.tables.flags import table_options
 from scm_train import datasets
-from scm_train.cli.parser import table_options
-from scm_train.data.dialect import to_number
 from scm_train.data.files import FileRows, below, read_rows, split_names
 from scm_train.data.order import time_order, times_of
 from scm_train.errors import DataError, ParameterError

@@ -1,10 +1,7 @@
-"""Training data from files: text tables (also gzipped), Excel, Parquet, ``.npy`` and ``.npz``.
+"""Training data from files of all kinds that :mod:`scm_model.tables.readers` opens.
 
-- How a text table is written is guessed, and can be told: :mod:`scm_train.data.dialect`.
-- The columns of an ``.npy`` matrix are called ``x1``, ``x2``, ... In an ``.npz``, a one-dimensional
-  entry is a column, and a two-dimensional entry ``X`` gives the columns ``X1``, ``X2``, ...
-- Features are finite numbers, or missing, or categories. A target may be text, which then is a
-  class label.
+Features are finite numbers, or missing, or categories. A target may be text, which then is a class
+label.
 """
 
 from __future__ import annotations
@@ -20,11 +17,19 @@ from numpy.typing import NDArray
 from scm_model import Columns
 from scm_model.raw_columns import label_of
 from scm_model.raw_table import RawTable
-from scm_model.suggestions import did_you_mean
-from scm_train.data.dialect import TableOptions
+from scm_model.tables.dialect import TableOptions
+from scm_model.tables.features import (
+    as_rows,
+    categories_of,
+    check_known,
+    matrix_of,
+    read_features,
+    split_names,
+)
+from scm_model.tables.readers import Source, open_source
 from scm_train.data.order import left_out
-from scm_train.data.readers import Source, open_source
 from scm_train.errors import DataError
+from scm_train.progress import reading_bar
 
 __all__ = [
     "FileRows",
@@ -116,13 +121,14 @@ def read_rows(
     missing column, text where numbers belong, a value that is not finite, fewer than ``least``
     rows, or, if ``varying``, a constant target.
     """
-    with open_source(Path(path), options, show_progress=show_progress) as source:
+    bar = reading_bar if show_progress else None
+    with open_source(Path(path), options, bar=bar) as source:
         targets = split_names(targets, source.names)
         more = split_names(further, source.names)
-        _check_known(source, more)
+        check_known(source, more)
         names = _feature_names(source, targets, features, [*drop, *more])
-        texts = [*split_names(categories, source.names), *_categories_of(columns)]
-        _check_known(source, split_names(categories, source.names))
+        texts = [*split_names(categories, source.names), *categories_of(columns)]
+        check_known(source, split_names(categories, source.names))
         found = source.read([*names, *more], labels=targets, texts=[*texts, *more])
         notes = list(source.notes)
     kept = {name: found[name] for name in more}
@@ -134,61 +140,8 @@ def read_rows(
     for target in targets:
         _check_target(target, found[target], path, varying)
     y = found[targets[0]] if len(targets) == 1 else _several(found, targets)
-    X = _rows(found, names)
+    X = as_rows(found, names)
     return FileRows(X, y, tuple(names), tuple(targets), kept, tuple(notes))
-
-
-def read_features(
-    path: str | Path,
-    features: Sequence[str],
-    *,
-    options: TableOptions | None = None,
-    columns: Columns | None = None,
-    notes: list[str] | None = None,
-) -> NDArray[np.float64] | RawTable:
-    """Read the named features alone (n, d), for prediction; ``columns`` are those of the model."""
-    with open_source(Path(path), options) as source:
-        features = split_names(features, source.names)
-        _check_known(source, features)
-        found = source.read(features, texts=_categories_of(columns))
-        if notes is not None:
-            notes += source.notes
-    X = _rows(found, features) if columns is None else RawTable({n: found[n] for n in features})
-    if columns is None:
-        _check_numbers(found, features, path)
-    if not len(X):
-        raise DataError(
-            f"can't predict for {Path(path).name}: it has a header and no rows; check that the "
-            "file is whole"
-        )
-    return X
-
-
-def _categories_of(columns: Columns | None) -> list[str]:
-    """The columns of a model that are labels, whatever they look like in this file."""
-    if columns is None:
-        return []
-    pairs = zip(columns.names, columns.columns, strict=True)
-    return [name for name, column in pairs if column.is_category]
-
-
-def _check_numbers(found: dict[str, NDArray[Any]], names: Sequence[str], path: str | Path) -> None:
-    """A model of numbers alone takes nothing else."""
-    for name in names:
-        values = found[name]
-        wrong = (
-            np.isnan(values)
-            if values.dtype.kind == "f"
-            else np.array([not isinstance(v, int | float) for v in values.tolist()], dtype=bool)
-        )
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            own = values.tolist()[row]
-            shown = "missing" if own is None or own != own else repr(own)
-            raise DataError(
-                f"column {name!r} must be a number in every row, not {shown} as in row {row + 1} "
-                f"of {Path(path).name}, as it was in training; correct or leave out such rows"
-            )
 
 
 def _features(
@@ -222,14 +175,6 @@ def _no_feature(name: str, values: NDArray[Any]) -> str | None:
     return left_out(name, values)
 
 
-def _rows(found: dict[str, NDArray[Any]], names: Sequence[str]) -> NDArray[np.float64] | RawTable:
-    """A matrix of plain numbers, or else a table."""
-    arrays = [found[name] for name in names]
-    if all(own.dtype.kind in "fiu" and not np.isnan(own).any() for own in arrays):
-        return _matrix(found, names)
-    return RawTable(dict(zip(names, arrays, strict=True)))
-
-
 def _check_target(name: str, values: NDArray[Any], path: str | Path, varying: bool) -> None:
     if values.dtype == object:
         missing = np.array([label_of(value) is None for value in values.tolist()], dtype=bool)
@@ -247,22 +192,13 @@ def _check_target(name: str, values: NDArray[Any], path: str | Path, varying: bo
         )
 
 
-def split_names(texts: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Split each text at its commas, unless it is, commas and all, a known name."""
-    names: list[str] = []
-    for text in texts:
-        parts = [text] if text.strip() in known else text.split(",")
-        names += [part.strip() for part in parts]
-    return names
-
-
 def _feature_names(
     source: Source, targets: Sequence[str], features: Sequence[str] | None, drop: Sequence[str]
 ) -> list[str]:
     drop = split_names(drop, source.names)
     wanted = source.names if features is None else split_names(features, source.names)
-    _check_known(source, [*targets, *drop])
-    _check_known(source, wanted)
+    check_known(source, [*targets, *drop])
+    check_known(source, wanted)
     chosen = [name for name in wanted if name not in drop and name not in targets]
     if not chosen:
         raise DataError(
@@ -272,28 +208,11 @@ def _feature_names(
     return chosen
 
 
-def _check_known(source: Source, names: Sequence[str]) -> None:
-    for position, name in enumerate(names):
-        if name not in source.names:
-            raise DataError(
-                f"column {name!r} must be in {source.path.name}; {did_you_mean(name, source.names)}"
-            )
-        if name in names[:position]:
-            raise DataError(f"column {name!r} must be named once, not twice; leave one out")
-
-
 def _check_count(count: int, least: int, path: str | Path) -> None:
     if count < least:
         raise DataError(
             f"rows of {Path(path).name} must be at least {least}, not {count}; gather more data"
         )
-
-
-def _matrix(columns: dict[str, NDArray], names: Sequence[str]) -> NDArray[np.float64]:
-    X = np.empty((len(columns[names[0]]), len(names)))
-    for i, name in enumerate(names):
-        X[:, i] = columns[name]
-    return X
 
 
 def _several(columns: dict[str, NDArray], targets: Sequence[str]) -> NDArray[np.float64]:
@@ -303,4 +222,4 @@ def _several(columns: dict[str, NDArray], targets: Sequence[str]) -> NDArray[np.
                 f"target {target!r} must be numbers, not text like {columns[target][0].item()!r}; "
                 "a classifier has one target column"
             )
-    return _matrix(columns, targets)
+    return matrix_of(columns, targets)

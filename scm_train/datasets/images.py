@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.data.unpacking import check_unpacked
+from scm_model.tables.unpacking import check_unpacked
 from scm_train.datasets import store
 from scm_train.datasets.dataset import Dataset
 from scm_train.errors import DataError

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+from scm_model.tables import unpacking
 from scm_train.__main__ import main
-from scm_train.data import unpacking
 from scm_train.data.files import read_rows
 from scm_train.datasets import load
 from scm_train.errors import DataError

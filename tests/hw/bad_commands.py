@@ -97,14 +97,16 @@ BAD = {
     "unknown pass": Case(
         ("show", "good.npz", "--after", "magic"), "argument --after: invalid choice: 'magic'"
     ),
-    "no data": build_case("--data", "none.csv", message="can't read data file none.csv: "),
+    "no data": build_case(
+        "--data", "none.csv", message="can't read 'none.csv': there is no such file"
+    ),
     "missing column": build_case(
-        "--data", "no_target.csv", message="data file .* must have a column 'y0'; it has x0, x1"
+        "--data", "no_target.csv", message="column 'y0' must be in no_target.csv; did you mean 'x0'"
     ),
     "text in data": build_case(
         "--data",
         "text.csv",
-        message="line 3 of text.csv, column 'x1' must be a finite number, not 'high'",
+        message="column 'x1' must be finite numbers, not 'high' in line 3 of text.csv",
     ),
     "no model": build_case(model="none.npz", message="model file none.npz .*"),
     "model is a folder": build_case(model="other", message="model file other .*"),

@@ -27,8 +27,10 @@ from scm_hw.ir.interp import interpret
 from scm_hw.load import choose_fixed_point, fixed_output, lower, quantise
 from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.check import simulate
-from scm_hw.verify.rows import check_rows, hardware_inputs, read_csv
+from scm_hw.verify.rows import check_rows, hardware_inputs
+from scm_hw.verify.tables import read_table
 from scm_model import Model, codes, evaluate, input_codes, write_model
+from scm_model.errors import DataError
 from scm_model.raw_columns import FULL_RANGE, VALUE
 from scm_model.raw_table import RawTable
 from tests.column_models import FEATURES, column_model, raw_rows, with_columns
@@ -227,13 +229,13 @@ def test_rows_of_a_file_have_labels(tmp_path: Path) -> None:
     ]
     path = tmp_path / "rows.csv"
     path.write_text("\n".join(lines))
-    rows = read_csv(design.model, path)
+    rows = read_table(design.model, path)
     found = hardware_inputs(design, rows.inputs)
     assert found[:, [0, 1, 5]].tolist() == [[2, 1, 1], [3, 4, 0]]
     assert (found[:, [2, 3]] == 255).tolist() == [[False, True], [True, False]]
     path.write_text("\n".join([*lines, "maybe,M,low,1,1,1,1"]))
-    with pytest.raises(OptionError, match=r"column 'works' must be one of .* in row 3"):
-        read_csv(design.model, path)
+    with pytest.raises(DataError, match=r"column 'works' must be one of .* in row 3"):
+        read_table(design.model, path)
 
 
 def test_sensors_are_for_plain_numbers() -> None:

@@ -19,7 +19,8 @@ from scm_hw.load import normalised_results
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
 from scm_hw.verify.check import simulate
-from scm_hw.verify.rows import CheckRows, check_rows, read_csv
+from scm_hw.verify.rows import CheckRows, check_rows
+from scm_hw.verify.tables import read_table
 from scm_model.interval import of_points
 from scm_train import SCMRegressor, model_file
 from tests.hw.commands import write_csv
@@ -91,7 +92,7 @@ def test_the_page_shows_coverage(design: Design, rows: CheckRows, report: dict[s
 
 def test_rows_of_a_file_have_a_column_for_the_target_alone(design: Design, tmp_path: Path) -> None:
     path = write_csv(tmp_path / "rows.csv", ["x0", "x1", "y"], [[0.1, 0.2, 0.5], [0.3, 0.4, 1.5]])
-    evaluation = read_csv(design.model, path)
+    evaluation = read_table(design.model, path)
     assert_array_equal(evaluation.targets, [[0.5] * 3, [1.5] * 3])
 
 

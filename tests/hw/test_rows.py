@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import tempfile
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,11 +18,14 @@ from hypothesis import strategies as st
 from scm_hw import boards
 from scm_hw.common.packing import pack, unpack
 from scm_hw.design import Design, compile_model
-from scm_hw.errors import OptionError, RangeWarning
+from scm_hw.errors import RangeWarning, TableWarning
 from scm_hw.ir.interp import interpret
 from scm_hw.load import Model
 from scm_hw.passes.sample import MAX_CORNER_ROWS, RANDOM_ROWS, _margins
-from scm_hw.verify.rows import check_rows, read_csv
+from scm_hw.verify.rows import check_rows
+from scm_hw.verify.tables import read_table
+from scm_model.errors import DataError
+from scm_model.tables.dialect import TableOptions
 from tests.hw import oracle
 from tests.hw.commands import SMALL, write_csv
 from tests.support import model_arrays, random_model
@@ -108,7 +114,7 @@ def classifier() -> Model:
 def test_columns_are_found_by_name(tmp_path: Path, regression: Model) -> None:
     header = ["y0", "note", "x1", "x0"]
     path = write_csv(tmp_path / "d.csv", header, [[0.5, "a", 2, -1e-3], [1, "b", 4, 3]])
-    found = read_csv(regression, path)
+    found = read_table(regression, path)
     np.testing.assert_array_equal(found.inputs, [[-1e-3, 2], [3, 4]])
     np.testing.assert_array_equal(found.targets, [[0.5], [1]])
     assert found.mechanism is None
@@ -122,15 +128,15 @@ def test_the_order_of_columns_has_no_part_in_it(order: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = list(zip(*(values[name] for name in order), strict=True))
         with warnings.catch_warnings(action="ignore", category=RangeWarning):
-            found = read_csv(model, write_csv(Path(folder) / "d.csv", order, rows))
+            found = read_table(model, write_csv(Path(folder) / "d.csv", order, rows))
     np.testing.assert_array_equal(found.inputs.T, [values[n] for n in ("x0", "x1", "x2")])
     np.testing.assert_array_equal(found.targets.T, [values[n] for n in ("y0", "y1")])
 
 
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path, regression: Model) -> None:
     path = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0", "x1"], [[1, 2, 3, 4]])
-    with pytest.raises(OptionError, match="must have one column 'x1', not several"):
-        read_csv(regression, path)
+    with pytest.raises(DataError, match="must be distinct, not 'x1' twice"):
+        read_table(regression, path)
 
 
 def test_values_outside_the_training_range_are_told(tmp_path: Path, regression: Model) -> None:
@@ -138,7 +144,7 @@ def test_values_outside_the_training_range_are_told(tmp_path: Path, regression: 
     inside = [*low, 0.0]
     path = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0"], [inside, [low[0], high[1] + 1, 0.0]])
     with pytest.warns(RangeWarning) as told:
-        read_csv(regression, path)
+        read_table(regression, path)
     line = (
         f"data file {path}: values outside of their range are clipped to it: 'x1' in 50.00% of "
         f"rows ({low[1]:g} to {high[1]:g})"
@@ -148,16 +154,16 @@ def test_values_outside_the_training_range_are_told(tmp_path: Path, regression: 
 
 def test_a_byte_order_mark_and_crlf_do_no_harm(tmp_path: Path, regression: Model) -> None:
     (tmp_path / "d.csv").write_bytes(b"\xef\xbb\xbfx0,x1,y0\r\n1,2,3\r\n")
-    np.testing.assert_array_equal(read_csv(regression, tmp_path / "d.csv").inputs, [[1, 2]])
+    np.testing.assert_array_equal(read_table(regression, tmp_path / "d.csv").inputs, [[1, 2]])
 
 
 def test_an_external_mechanism_has_columns_of_its_own(tmp_path: Path) -> None:
     model = random_model(1, **(SMALL | {"mechanism": "external"}))
     path = write_csv(tmp_path / "d.csv", ["x0", "x1", "y0", "P0_y0"], [[1, 2, 3, 4]])
-    np.testing.assert_array_equal(read_csv(model, path).mechanism, [[4]])
+    np.testing.assert_array_equal(read_table(model, path).mechanism, [[4]])
     write_csv(path, ["x0", "x1", "y0"], [[1, 2, 3]])
-    with pytest.raises(OptionError, match="must have a column 'P0_y0'; it has x0, x1, y0"):
-        read_csv(model, path)
+    with pytest.raises(DataError, match=r"'P0_y0' must be in d\.csv; did you mean 'y0'"):
+        read_table(model, path)
 
 
 @pytest.mark.parametrize("header", [["x0", "kind", "x1"], ["x0", "class", "x1", "other"]])
@@ -166,41 +172,89 @@ def test_the_class_column_is_class_or_the_only_one_left(
 ) -> None:
     rows = [[1, "class 2", 3, 4], [1, "class 0", 3, 4]]
     path = write_csv(tmp_path / "d.csv", header, [row[: len(header)] for row in rows])
-    np.testing.assert_array_equal(read_csv(classifier, path).targets, [2, 0])
+    np.testing.assert_array_equal(read_table(classifier, path).targets, [2, 0])
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x0,x1\n1,2\n", "must have a column 'y0'; it has x0, x1"),
-        ("x0,x1,y0\n", "must have a header and at least one row"),
-        ("", "must have a header and at least one row"),
-        ("x0,x1,y0\n1,2,3\n1,two,3\n", "column 'x1' must be a finite number, not 'two'"),
-        ("x0,x1,y0\n1,nan,3\n", "line 2 of .*, column 'x1' must be a finite number, not 'nan'"),
-        ("x0,x1,y0\n1,,3\n", "column 'x1' must be a finite number, not ''"),
-        ("x0,x1,y0\n1,2,3\n1,2\n", "line 3 of .* must have 3 values, not 2"),
+        ("x0,x1\n1,2\n", "column 'y0' must be in d.csv; did you mean 'x0'?"),
+        ("x0,x1,y0\n", "rows of d.csv must be at least one, not none; check the file"),
+        ("", "must have a header and rows, not be empty"),
+        ("x0,x1,y0\n1,2,3\n1,two,3\n1,4,3\n", "'x1' must be finite numbers, not 'two' in line 3"),
+        ("x0,x1,y0\n1,inf,3\n", "column 'x1' must be finite numbers, not 'inf' in line 2"),
+        ("x0,x1,y0\n1,,3\n", "'x1' must be a number in every row, not missing as in row 1"),
+        ("x0,x1,y0\n1,2,\n", "'y0' must be a finite number in every row, not missing as in row 1"),
+        ("x0,x1,y0\n1,2,a\n", "'y0' must be a finite number in every row, not 'a' as in row 1"),
+        ("x0,x1,y0\n1,2,3\n1,2\n", "line 3 of d.csv must have 3 fields as the header has, not 2"),
     ],
 )
 def test_a_bad_table_says_where(tmp_path: Path, regression: Model, text: str, message: str) -> None:
     (tmp_path / "d.csv").write_text(text)
-    with pytest.raises(OptionError, match=message):
-        read_csv(regression, tmp_path / "d.csv")
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_table(regression, tmp_path / "d.csv")
 
 
 def test_an_unknown_class_says_where(tmp_path: Path, classifier: Model) -> None:
     path = write_csv(tmp_path / "d.csv", ["x0", "x1", "class"], [[1, 2, "class 1"], [1, 2, "cat"]])
-    with pytest.raises(OptionError, match=r"line 3 of .*'class' must be one of the model's"):
-        read_csv(classifier, path)
+    with pytest.raises(DataError, match=r"'class' must be one of the model's .* row 2 of d.csv"):
+        read_table(classifier, path)
 
 
-@pytest.mark.parametrize("content", [None, b"x0,x1,y0\n\xff\xfe,1,2\n"])
-def test_a_file_that_cannot_be_read_is_one_line(
-    tmp_path: Path, regression: Model, content: bytes | None
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path, regression: Model) -> None:
+    with pytest.raises(DataError, match="there is no such file; check the name"):
+        read_table(regression, tmp_path / "d.csv")
+
+
+NAMES, VALUES = ["tempé", "x1", "note", "y0"], [[0.25, 2, "a", 3.5], [-1.5, 4, "b", 0.125]]
+ROWS = [",".join(map(str, row)) for row in (NAMES, *VALUES)]
+GERMAN = [line.replace(",", ";").replace(".", ",") for line in ROWS]
+UNITS = [ROWS[0], "°C,bar,,N", *ROWS[1:], *ROWS[1:]]
+DIALECTS = {
+    "plain.csv": "\n".join(ROWS).encode(),
+    "mark.csv": b"\xef\xbb\xbf" + "\r\n".join(ROWS).encode(),
+    "german.csv": "\n".join(GERMAN).encode("latin-1"),
+    "tabs.txt": "\n".join(ROWS).replace(",", "\t").encode("utf-16"),
+    "comments.csv": "\n".join(["# from the plant", *ROWS]).encode(),
+    "quoted.csv": "\n".join(ROWS).replace("a", '"a, and b"').encode(),
+    "packed.csv.gz": gzip.compress("\n".join(ROWS).encode()),
+    "units.csv": "\n".join(UNITS).encode(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::scm_hw.errors.RangeWarning")
+@pytest.mark.filterwarnings("ignore::scm_hw.errors.TableWarning")
+@pytest.mark.parametrize("name", [*DIALECTS, "sheet.xlsx"])
+def test_tables_are_read_as_they_are(tmp_path: Path, regression: Model, name: str) -> None:
+    model = replace(regression, features=("tempé", "x1"))
+    path = tmp_path / name
+    if name == "sheet.xlsx":
+        book = openpyxl.Workbook()
+        for row in (NAMES, *VALUES):
+            book.active.append(row)
+        book.save(path)
+    else:
+        path.write_bytes(DIALECTS[name])
+    found = read_table(model, path)
+    np.testing.assert_array_equal(found.inputs[:2], [[0.25, 2], [-1.5, 4]])
+    np.testing.assert_array_equal(found.targets[:2], [[3.5], [0.125]])
+
+
+def test_what_is_guessed_is_told_and_what_is_given_is_used(
+    tmp_path: Path, regression: Model
 ) -> None:
-    if content is not None:
-        (tmp_path / "d.csv").write_bytes(content)
-    with pytest.raises(OptionError, match=re.escape(f"can't read data file {tmp_path / 'd.csv'}")):
-        read_csv(regression, tmp_path / "d.csv")
+    path = tmp_path / "d.csv"
+    path.write_text("x0|x1|y0\n1,5|2|3\n1|2|3\n")
+    with pytest.warns(TableWarning, match="pipe between columns .--delimiter. and decimal comma"):
+        read_table(regression, path)
+    with pytest.raises(DataError, match=r"not '1,5' in line 2 of d\.csv; .* or give --decimal ,"):
+        read_table(regression, path, TableOptions(decimal="."))
+
+
+def test_labels_are_found_as_they_are_written_elsewhere(tmp_path: Path, classifier: Model) -> None:
+    model = replace(classifier, classes=(0, 1, 2))
+    path = write_csv(tmp_path / "d.csv", ["x0", "x1", "kind"], [[1, 2, "2.0"], [1, 2, "0"]])
+    np.testing.assert_array_equal(read_table(model, path).targets, [2, 0])
 
 
 def test_half_of_a_classifiers_random_rows_are_close_calls() -> None:

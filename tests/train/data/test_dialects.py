@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from scm_train.data import text_source
-from scm_train.data.dialect import TableOptions
+from scm_model.tables import text_source
+from scm_model.tables.dialect import TableOptions
+from scm_model.tables.scan import scan_rows
 from scm_train.data.files import read_features, read_rows
-from scm_train.data.scan import scan_rows
 from scm_train.errors import DataError, ParameterError
 
 ROWS = [[1.5, 2.0, 10.0], [-3.0, 0.25, 20.0], [5.0, 6.0, 30.0]]

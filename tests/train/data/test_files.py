@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from numpy.testing import assert_array_equal
 
-from scm_train.data import text_source
+from scm_model.tables import text_source
 from scm_train.data.files import read_features, read_rows
 from scm_train.errors import DataError
 

@@ -18,11 +18,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model.errors import DataError
 from scm_model.raw_columns import label_of
-from scm_train.data.column_values import TextColumn, narrowest, number_column
-from scm_train.data.dialect import TableOptions, encoding_of, guess, is_number, to_number
-from scm_train.data.source import Source
-from scm_train.errors import DataError
+from scm_model.tables.column_values import TextColumn, narrowest, number_column
+from scm_model.tables.dialect import TableOptions, encoding_of, guess, is_number, to_number
+from scm_model.tables.source import Source
 
 __all__ = ["TextSource"]
 
@@ -49,7 +49,12 @@ class TextSource(Source):
     """CSV, TSV and their kin."""
 
     def __init__(
-        self, path: Path, file: BinaryIO, options: TableOptions, ending: str, tick: Callable
+        self,
+        path: Path,
+        file: BinaryIO,
+        options: TableOptions,
+        ending: str,
+        tick: Callable[[], None],
     ) -> None:
         """``tick`` is told, now and then, that a part of the file was read."""
         self._options, self._tick = options, tick
@@ -161,7 +166,7 @@ class TextSource(Source):
 
     def _scan(self, block: bytes, table: _Parts) -> None:
         # Numba takes a while to import, and only rows have to wait for it.
-        from scm_train.data.scan import scan_rows
+        from scm_model.tables.scan import scan_rows
 
         data = np.frombuffer(block, dtype=np.uint8)
         dialect, at = self.dialect, 0
@@ -312,13 +317,15 @@ class _Parts:
             found[name] = (
                 number_column(column, bool(self.whole[place])) if name in labels else column
             )
-        for name, column in self.texts.items():
-            own = column.values(
+        for name, text_column in self.texts.items():
+            own = text_column.values(
                 self._source.is_missing, self._source.dialect.decimal, label=name in self._kept
             )
             if name in labels and own.dtype == object:
                 # A class may well be called "none".
-                own = column.values(lambda text: not text, self._source.dialect.decimal, label=True)
+                own = text_column.values(
+                    lambda text: not text, self._source.dialect.decimal, label=True
+                )
             found[name] = narrowest(own) if name in labels else own
         return found
 
@@ -339,7 +346,7 @@ def _is_plain(encoding: str) -> bool:
 
 
 def _blocks(
-    file: BinaryIO, head: bytes, encoding: str, path: Path, tick: Callable
+    file: BinaryIO, head: bytes, encoding: str, path: Path, tick: Callable[[], None]
 ) -> Iterator[bytes]:
     """The bytes of a file in UTF-8, or as they are where ASCII is one byte each."""
     plain = _is_plain(encoding)

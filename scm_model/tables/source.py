@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from scm_train.errors import DataError
+from scm_model.errors import DataError
 
 __all__ = ["Source"]
 

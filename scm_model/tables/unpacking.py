@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from scm_train.errors import DataError
+from scm_model.errors import DataError
 
 __all__ = ["NUMBER_BYTES", "check_size", "check_unpacked"]
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model.errors import DataError
 from scm_model.suggestions import did_you_mean
-from scm_train.data.column_values import column_of, narrowest, number_column
-from scm_train.data.dialect import TableOptions
-from scm_train.data.source import Source
-from scm_train.data.unpacking import NUMBER_BYTES, check_size
-from scm_train.errors import DataError
+from scm_model.tables.column_values import column_of, narrowest, number_column
+from scm_model.tables.dialect import TableOptions
+from scm_model.tables.source import Source
+from scm_model.tables.unpacking import NUMBER_BYTES, check_size
 
 __all__ = ["ArraySource", "ExcelSource", "ParquetSource"]
 

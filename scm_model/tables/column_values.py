@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model.raw_columns import label_of
-from scm_train.data.dialect import to_number
+from scm_model.tables.dialect import to_number
 
 __all__ = ["TextColumn", "column_of", "narrowest", "number_column"]
 

@@ -1,4 +1,10 @@
-"""Opens data files by the ending of their names; :mod:`scm_train.data.files` says which and how."""
+"""Opens data files by the ending of their names: text tables (also gzipped), Excel, Parquet,
+``.npy`` and ``.npz``.
+
+- How a text table is written is guessed, and can be told: :mod:`scm_model.tables.dialect`.
+- The columns of an ``.npy`` matrix are called ``x1``, ``x2``, ... In an ``.npz``, a one-dimensional
+  entry is a column, and a two-dimensional entry ``X`` gives the columns ``X1``, ``X2``, ...
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,22 @@ import gzip
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
+from scm_model.errors import DataError
 from scm_model.suggestions import did_you_mean
-from scm_train.data.binary_sources import ArraySource, ExcelSource, ParquetSource
-from scm_train.data.dialect import TableOptions
-from scm_train.data.source import Source
-from scm_train.data.text_source import TextSource
-from scm_train.data.unpacking import check_unpacked
-from scm_train.errors import DataError
-from scm_train.progress import reading_bar
+from scm_model.tables.binary_sources import ArraySource, ExcelSource, ParquetSource
+from scm_model.tables.dialect import TableOptions
+from scm_model.tables.source import Source
+from scm_model.tables.text_source import TextSource
+from scm_model.tables.unpacking import check_unpacked
 
-__all__ = ["Source", "open_source"]
+__all__ = ["Bar", "Source", "open_source"]
+
+#: Of a file's name and size, what is then told how many of its bytes are read.
+Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc")
 _BINARY: dict[str, Callable[[Path, TableOptions], Source]] = {
@@ -34,9 +43,9 @@ _DAMAGE = (OSError, EOFError, UnicodeError, csv.Error, zlib.error, zipfile.BadZi
 
 @contextmanager
 def open_source(
-    path: Path, options: TableOptions | None = None, *, show_progress: bool = False
+    path: Path, options: TableOptions | None = None, *, bar: Bar | None = None
 ) -> Iterator[Source]:
-    """Open a data file by the ending of its name; a bar shows how far a large one is read."""
+    """Open a data file by the ending of its name; ``bar`` shows how far a text file is read."""
     options = options or TableOptions()
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes[-1:] == [".gz"]
@@ -45,7 +54,7 @@ def open_source(
     try:
         with ExitStack() as open_files:
             if kind in _TEXT:
-                yield _text_source(path, packed, options, kind, open_files, show_progress)
+                yield _text_source(path, packed, options, kind, open_files, bar)
             elif kind in _BINARY and not packed:
                 yield _BINARY[kind](path, options)
             else:
@@ -78,12 +87,19 @@ def _text_source(
     options: TableOptions,
     ending: str,
     open_files: ExitStack,
-    show_progress: bool,
+    bar: Bar | None,
 ) -> Source:
     raw = open_files.enter_context(path.open("rb"))
-    report = open_files.enter_context(reading_bar(show_progress, path.name, path.stat().st_size))
-    file = raw
+    report = None
+    if bar is not None:
+        report = open_files.enter_context(bar(path.name, path.stat().st_size))
+    file: BinaryIO = raw
     if packed:
         check_unpacked(path)
-        file = open_files.enter_context(gzip.GzipFile(fileobj=raw, mode="rb"))
-    return TextSource(path, file, options, ending, lambda: report(raw.tell()))
+        file = cast(BinaryIO, open_files.enter_context(gzip.GzipFile(fileobj=raw, mode="rb")))
+
+    def tick() -> None:
+        if report is not None:
+            report(raw.tell())
+
+    return TextSource(path, file, options, ending, tick)

@@ -10,8 +10,8 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from scm_model.errors import DataError, ParameterError
 from scm_model.raw_columns import label_of
-from scm_train.errors import DataError, ParameterError
 
 __all__ = ["Dialect", "TableOptions", "encoding_of", "guess", "is_number", "to_number"]
 
