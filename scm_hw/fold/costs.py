@@ -38,15 +38,25 @@ LUT5_WORDS, LUT4_WORDS = 32, 16
 
 def estimate_fold(plan: FoldPlan) -> Cost:
     """The whole core."""
-    machine, tech = plan.machine, plan.tech
-    cost = CONTROL + _inputs(machine, tech) + _readout(plan) + _linear(machine, tech)
-    if plan.mechanism is not None:
-        cost += plan.mechanism.cost
-    for engine in plan.engines:
-        cost += _engine(engine, tech)
-    for bank in plan.banks:
-        cost += _memory(bank, tech)
+    cost = CONTROL
+    for part in cost_by_part(plan).values():
+        cost += part
     return cost
+
+
+def cost_by_part(plan: FoldPlan) -> dict[str, Cost]:
+    """What each part takes, its memories included: all but the control of the phases."""
+    machine, tech = plan.machine, plan.tech
+    parts = {"encoder": _inputs(machine, tech)}
+    for engine in plan.engines:
+        memories = _memory(engine.signs, tech) + _memory(engine.thresholds, tech)
+        parts[f"lanes {engine.number + 1}"] = _engine(engine, tech) + memories
+    if len(machine.linear):
+        parts["linear"] = _linear(machine, tech) + _memory(plan.linear_bank, tech)
+    if plan.mechanism is not None:
+        parts["mechanism"] = plan.mechanism.cost
+    parts["readout"] = _readout(plan) + _memory(plan.readout.bank, tech)
+    return parts
 
 
 # Inputs

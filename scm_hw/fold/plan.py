@@ -108,12 +108,16 @@ class FoldPlan:
 
     # Memories
 
+    @property
+    def linear_bank(self) -> Bank:
+        """A word for each feature of the linear part: its weights for all outputs."""
+        linear = self.machine.linear
+        return Bank("linear", linear.shape[1] * coefficient_bits(linear), len(linear))
+
     @cached_property
     def banks(self) -> tuple[Bank, ...]:
         """The memories, those beside the layers first."""
-        found, linear = [], self.machine.linear
-        if len(linear):
-            found.append(Bank("linear", linear.shape[1] * coefficient_bits(linear), len(linear)))
+        found = [self.linear_bank] if len(self.machine.linear) else []
         for engine in self.engines:
             found += [engine.signs, engine.thresholds]
         return (*found, self.readout.bank)

@@ -66,7 +66,7 @@ def _plain(value: object) -> str:
 
 def count(number: int, thing: str) -> str:
     """`1 node`, `2 nodes`."""
-    plural = {"parity": "parities"}.get(thing, thing + "s")
+    plural = thing[:-1] + "ies" if thing.endswith("ity") else thing + "s"
     return f"{number:,} {thing if number == 1 else plural}"
 
 

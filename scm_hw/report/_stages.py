@@ -6,16 +6,31 @@ from collections import Counter
 from dataclasses import dataclass
 
 from scm_hw.design import Design
-from scm_hw.ir import AtLeast, Input, Less, Op, Product, Select, Sum, Table, Xor, part_of, ranges
+from scm_hw.ir import (
+    AtLeast,
+    Input,
+    Less,
+    Majority,
+    Op,
+    Product,
+    Select,
+    Sum,
+    Table,
+    Xor,
+    part_of,
+    ranges,
+)
 from scm_hw.schedule import by_operation, registers_by_rank
 
-_KINDS: dict[type[Op], str] = {
+# Other operations are wires, and have no cycle.
+KINDS: dict[type[Op], str] = {
     Table: "table",
     Sum: "sum",
     AtLeast: "comparison",
     Less: "comparison",
     Select: "choice",
     Xor: "parity",
+    Majority: "majority",
     Product: "product",
 }
 
@@ -54,7 +69,7 @@ def stages(design: Design) -> list[Stage]:
         found.append(
             Stage(
                 cycle=cycle,
-                kinds=dict(Counter(_KINDS[type(op)] for op in ops).most_common()),
+                kinds=dict(Counter(KINDS[type(op)] for op in ops).most_common()),
                 parts=tuple(sorted({part_of(op).title for op in ops})),
                 bits=sum(widths[ref] for ref in refs),
                 lut=sum(costs[ref].lut for ref in refs),

@@ -269,15 +269,7 @@ class _Datapath:
         return self.copies[key]
 
     def _part(self, op: Op) -> str:
-        """The module that an operation belongs to, empty for that of the core itself.
-
-        Nodes, the readout and the mechanism have modules of their own. What takes some bits of an
-        input stays outside, or the whole input would have to be a port of those.
-        """
-        if isinstance(op, Field) and isinstance(self.program.ops[op.value], Input):
-            return ""
-        part = part_of(op)
-        return "readout" if part.kind is Kind.READOUT else _plain(part.prefix)
+        return module_of(self.program, op)
 
     def _module(self, op: Op) -> Module:
         """Where an operation stands. Simulators and readers do better with many small modules."""
@@ -345,6 +337,18 @@ class _Datapath:
             found[ref] = Signal(value.shape(), name=name)
             self.m.d.comb += found[ref].eq(value)
         return found
+
+
+def module_of(program: Program, op: Op) -> str:
+    """The module that an operation belongs to, empty for that of the core itself.
+
+    Nodes, the readout and the mechanism have modules of their own. What takes some bits of an input
+    stays outside, or the whole input would have to be a port of those.
+    """
+    if isinstance(op, Field) and isinstance(program.ops[op.value], Input):
+        return ""
+    part = part_of(op)
+    return "readout" if part.kind is Kind.READOUT else _plain(part.prefix)
 
 
 def _is_memory_of(op: Op, index: Ref) -> bool:

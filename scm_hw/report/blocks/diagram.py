@@ -1,0 +1,91 @@
+"""A core as blocks and wires: any shape, with its history, its ports and a loadable readout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from scm_hw.design import Design
+from scm_hw.report._html_elements import count
+from scm_hw.report.blocks.folded import folded
+from scm_hw.report.blocks.parts import Block, Span, Wire, less, total_cost
+from scm_hw.report.blocks.unrolled import unrolled
+from scm_hw.schedule import Cost, estimate
+
+__all__ = ["Block", "Diagram", "Span", "Wire", "diagram"]
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """Blocks in the order of the data; the cells of all add up to the estimate of the core."""
+
+    blocks: tuple[Block, ...]
+    wires: tuple[Wire, ...]
+    latency: int
+
+    @property
+    def drawn(self) -> tuple[Block, ...]:
+        return tuple(block for block in self.blocks if block.kind != "rest")
+
+    @property
+    def lut(self) -> int:
+        return sum(block.cost.lut for block in self.blocks)
+
+
+def diagram(design: Design) -> Diagram:
+    """The blocks of a core, with the cells of the compiler's estimate."""
+    if design.fold is not None:
+        blocks, wires = folded(design.fold)
+    else:
+        # A history has a register rank of its own in front of the pipeline.
+        blocks, wires = unrolled(design, first=int(design.records is not None))
+    if design.loadable is not None:
+        blocks = [*blocks, _loadable(design)]
+        wires = [*wires, Wire(len(blocks) - 1, len(blocks), 0)]
+    if design.records is not None:
+        blocks, wires = _with_history(design, blocks, wires)
+    return _with_ports(design, blocks, wires)
+
+
+def _loadable(design: Design) -> Block:
+    """Behind the pipeline: tables of two banks, their sums, and what loads them."""
+    assert design.fold is None and design.loadable is not None
+    own = estimate(design.program, design.schedule)  # type: ignore[arg-type]
+    start = design.schedule.latency
+    return Block(
+        "readout",
+        "output",
+        f"{count(len(design.loadable.plan.tables), 'table')} of two banks, loadable",
+        less(design.estimate, own),
+        ((start, design.latency - start),),
+    )
+
+
+def _with_history(
+    design: Design, blocks: list[Block], wires: list[Wire]
+) -> tuple[list[Block], list[Wire]]:
+    """The history in the place of the inputs, which it gives, and the samples before it."""
+    records = design.records
+    assert records is not None
+    history = replace(
+        blocks[0],
+        title="history",
+        kind="encoder",
+        what=f"{count(len(records.taps), 'tap')}, {count(records.depth, 'sample')} back",
+        cost=blocks[0].cost + Cost(ff=records.flip_flops),
+        spans=((0, 1),),
+    )
+    moved = [Wire(w.source + 1, w.target + 1, w.bits) for w in wires]
+    taken = Wire(0, 1, sum(design.ports.in_widths))
+    return [Block("in_data", "port"), history, *blocks[1:]], [taken, *moved]
+
+
+def _with_ports(design: Design, blocks: list[Block], wires: list[Wire]) -> Diagram:
+    ports = design.ports
+    taken, given = sum(ports.in_widths), sum(ports.out_widths)
+    blocks[0] = replace(blocks[0], what=f"{count(len(ports.in_widths), 'field')}, {taken:,} bits")
+    end = len(blocks)
+    wires = [Wire(w.source, end, given) if w.target == end else w for w in wires]
+    out = Block("out_data", "port", f"{count(len(ports.out_widths), 'field')}, {given:,} bits")
+    rest = less(design.estimate, total_cost(block.cost for block in blocks))
+    control = Block("control", what="valid, ready, enables", cost=rest)
+    return Diagram((*blocks, out, control), tuple(wires), design.latency)
