@@ -156,6 +156,14 @@ def _add_split_flags(group: argparse._ArgumentGroup) -> None:
         "groups of rows that have the same value in a column, which is no feature then (random)",
     )
     group.add_argument(
+        "--test-groups",
+        action="append",
+        default=None,
+        metavar="VALUES",
+        help="which groups are held out, such as 2014,2015 with --split groups:year (a random "
+        "choice)",
+    )
+    group.add_argument(
         "--time",
         default=None,
         metavar="COLUMN",

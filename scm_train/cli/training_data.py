@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_model.raw_columns import label_of
 from scm_model.raw_table import RawTable
+from scm_model.suggestions import did_you_mean
 from scm_model.tables.dialect import to_number
 from scm_model.tables.flags import table_options
 from scm_train import datasets
@@ -45,6 +47,7 @@ class Data:
     settings: dict[str, Any] = field(default_factory=dict)
     #: Which rows are held out: those of whole groups, or the last ones in an order.
     groups: NDArray | None = None
+    test_groups: tuple[str, ...] = ()
     order: NDArray | None = None
     #: Where the rows of a named data set come from, and the file of test rows.
     files: tuple[Path, ...] = ()
@@ -113,12 +116,15 @@ def _read_file(args: argparse.Namespace) -> Data:
     about = {"name": path.name, "target": list(rows.target_names)}
     if kind != "random":
         about["split"] = kind if column is None else f"{kind}:{column}"
+    if args.test_groups is not None:
+        about["test_groups"] = args.test_groups
     name = path.name.partition(".")[0]
     data = Data(_checked(rows, task), task, name, about, settings=_settings(args, rows, categories))
     if args.test is not None:
         return _with_test_rows(data, args)
     if kind == "groups":
-        return replace(data, groups=rows.further[column or ""])
+        groups = rows.further[column or ""]
+        return replace(data, groups=groups, test_groups=_test_groups(args, groups))
     return replace(data, order=_order(rows, column)) if kind == "chronological" else data
 
 
@@ -146,9 +152,37 @@ def _split_kind(args: argparse.Namespace) -> tuple[str, str | None]:
         raise ParameterError("--split groups must name a column, as in groups:batch")
     if args.time is not None and kind != "chronological":
         raise ParameterError("--time must be given with --split chronological alone")
+    if args.test_groups is not None and kind != "groups":
+        raise ParameterError("--test-groups must be given with --split groups:COLUMN alone")
+    if args.test_groups is not None and args.test_fraction is not None:
+        raise ParameterError(
+            "--test-groups and --test-fraction must not both be given; leave one out"
+        )
     if args.split is not None and args.test is not None:
         raise ParameterError("--split and --test must not both be given; leave one out")
     return kind, column or args.time
+
+
+def _test_groups(args: argparse.Namespace, groups: NDArray) -> tuple[str, ...]:
+    """The groups that are to be held out, by their names."""
+    known = np.unique(_group_names(groups)).tolist()
+    wanted = split_names(args.test_groups or (), known)
+    for name in wanted:
+        if name not in known:
+            raise ParameterError(
+                f"--test-groups must be groups of --split, not {name!r}; "
+                f"{did_you_mean(name, known)}"
+            )
+    if set(wanted) == set(known):
+        raise ParameterError(
+            "--test-groups must leave a group to train on, not name all of them; name fewer"
+        )
+    return tuple(wanted)
+
+
+def _group_names(groups: NDArray) -> NDArray:
+    """What a table calls its groups: 2014 is the same year with and without a decimal point."""
+    return np.array([label_of(value) or "" for value in groups.tolist()], dtype=str)
 
 
 def _order(rows: FileRows, column: str | None) -> NDArray:
@@ -198,7 +232,7 @@ def _with_test_rows(data: Data, args: argparse.Namespace) -> Data:
 
 
 def _read_dataset(args: argparse.Namespace) -> Data:
-    if args.target or args.features or args.drop or args.test or args.split:
+    if args.target or args.features or args.drop or args.test or args.split or args.test_groups:
         raise ParameterError(
             "--target, --features, --drop, --test and --split must be left out with --dataset, "
             "which has its own; give a data file to choose columns of"
@@ -246,6 +280,10 @@ def split(data: Data, fraction: float | None, seed: int) -> tuple[NDArray, NDArr
     count = len(data.rows.X)
     if fraction is None and data.train_rows is not None:
         return np.arange(data.train_rows), np.arange(data.train_rows, count)
+    if data.test_groups:
+        assert data.groups is not None
+        held = np.isin(_group_names(data.groups), data.test_groups)
+        return np.flatnonzero(~held), np.flatnonzero(held)
     fraction = TEST_FRACTION if fraction is None else fraction
     if not 0 <= fraction < 1:
         raise ParameterError(f"--test-fraction must be at least 0 and below 1, not {fraction!r}")

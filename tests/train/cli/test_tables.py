@@ -129,6 +129,11 @@ def test_whole_groups_are_held_out():
         )
     }
     assert len(machine.evaluation) == 15 * len(held) == 45
+    named = ["--split", "groups:batch", "--test-groups", "b3,b7"]
+    assert main(["fit", "d.csv", "--target", "y", *named, *SMALL, "-q"]) == 0
+    rows = model_file.load("m.npz").evaluation
+    found = np.round(rows.targets[:, 0] - 2 * rows.inputs[:, 0])
+    assert sorted(set(found.tolist())) == [3, 7] and len(found) == 30
 
 
 def test_a_target_of_few_whole_numbers_is_told(capsys):
@@ -157,6 +162,19 @@ def test_a_target_of_few_whole_numbers_is_told(capsys):
             "column 'grade' must be a date or time in every row",
         ),
         ("--split groups:grade --test plant.csv", "--split and --test must not both be given"),
+        ("--test-groups a", "--test-groups must be given with --split groups:COLUMN alone"),
+        (
+            "--split groups:grade --test-groups z",
+            "--test-groups must be groups of --split, not 'z'",
+        ),
+        (
+            "--split groups:grade --test-groups fine,coarse",
+            "--test-groups must leave a group to train on",
+        ),
+        (
+            "--split groups:grade --test-groups fine --test-fraction 0.2",
+            "--test-groups and --test-fraction must not both be given",
+        ),
         ("--categories grad", "column 'grad' must be in plant.csv; did you mean 'grade'?"),
         ("--missing mean", "argument --missing: must be one of code, median"),
         ("--decimal x", "--decimal must be . or ,, not 'x'"),
