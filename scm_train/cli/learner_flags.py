@@ -52,6 +52,13 @@ def _add_sequences(add: Callable[..., Any]) -> None:
         "hardware runs free on them",
     )
     add(
+        "--no-plant",
+        action="store_true",
+        default=False,
+        help="grow from the taps alone, not from a model of the plant (linear, and a polynomial of "
+        "one or two taps) where validation records prefer one",
+    )
+    add(
         "--groups",
         default=None,
         metavar="COLUMN",

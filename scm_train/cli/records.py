@@ -92,7 +92,7 @@ def _sequences(
         if args.feedback is not None:
             raise ParameterError("--feedback must be left out for a classification")
         return SequenceClassifier(learner, **told)
-    return SequenceRegressor(learner, feedback=args.feedback, **told)
+    return SequenceRegressor(learner, feedback=args.feedback, plant=not args.no_plant, **told)
 
 
 class _Named:

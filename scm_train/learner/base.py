@@ -46,6 +46,8 @@ class Learner(LearnerParameters):
     _task: ClassVar[str]
     #: Ranges of features that don't follow from the rows, as those of taps.
     _input_range: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    #: Ranges of targets, likewise: of what something else leaves to be learned.
+    _target_range: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

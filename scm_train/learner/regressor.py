@@ -63,6 +63,8 @@ class Regressor(RegressorMixin, Learner):
         self._single = y.ndim == 1
         targets = y.reshape(len(y), -1)
         low, high = targets.min(axis=0).astype(float), targets.max(axis=0).astype(float)
+        if self._target_range is not None:
+            low, high = self._target_range
         task = TrainingTask(
             x=X,
             y=targets,

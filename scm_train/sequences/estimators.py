@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from scm_model import Memory, Model, Tap
@@ -19,9 +19,11 @@ from scm_train import model_file
 from scm_train.errors import DataError, ParameterError
 from scm_train.estimators import SCMClassifier, SCMRegressor
 from scm_train.learner import Learner
+from scm_train.sequences.candidates import Candidate, check_length, grown, has_plant, settings_of
 from scm_train.sequences.choose import choose_taps
 from scm_train.sequences.lags import Lags, parse_lags
-from scm_train.sequences.records import Records, divide, segments
+from scm_train.sequences.plant_start import Choice, with_plant
+from scm_train.sequences.records import Records, divide
 
 __all__ = ["SequenceClassifier", "SequenceRegressor"]
 
@@ -110,53 +112,15 @@ class _Sequences(BaseEstimator):
     def _rest_of_targets(self, records: Records) -> Floats:
         return np.zeros(0)
 
-    def _trained(
-        self, memory: Memory, rows: tuple[Floats, NDArray], held: tuple[Floats, NDArray]
-    ) -> Model:
-        """The learner's machine on rows of taps, with its memory."""
-        if len(rows[0]) < 2 or not len(held[0]):
-            raise DataError(
-                f"records must be longer than their history of {memory.depth} rows, of which "
-                f"{len(rows[0])} rows to learn from and {len(held[0])} to choose by are left"
-            )
-        learner = clone(self.estimator) if self.estimator is not None else self._learner()
-        if learner.interval is not None:
-            raise ParameterError(
-                "interval must be None for records; they are not exchangeable, and no coverage "
-                "could be guaranteed"
-            )
-        low, high = self._source_ranges(memory, rows)
-        learner._input_range = tuple(
-            ends[[tap.source for tap in memory.taps]] for ends in (low, high)
-        )
-        learner.fit(*rows, eval_set=held)
-        self.history_ = learner.history_
-        machine: Model = learner.machine_
-        targets = machine.targets if machine.is_classifier else self.target_names_
-        settings = machine.info.get("settings", {}) | {
-            "lags": [list(tap) for tap in memory.taps],
-            "horizon": memory.horizon,
-        }
-        return replace(
-            machine,
-            memory=memory,
-            features=memory.names(targets),
-            targets=targets,
-            info=machine.info | {"settings": settings},
-        )
+    def _new_learner(self) -> Learner:
+        return self._learner() if self.estimator is None else self.estimator
 
-    def _source_ranges(self, memory: Memory, rows: tuple[Floats, NDArray]) -> tuple[Floats, Floats]:
-        """Ranges of signals and, where they come back, of outputs; taps of a source share one."""
-        X, count = rows[0], len(memory.signals)
-        outputs = rows[1].reshape(len(X), -1).T if memory.feedback else ()
-        seen = [
-            X[:, [place for place, tap in enumerate(memory.taps) if tap.source == source]]
-            for source in range(count)
-        ]
-        low = np.array([values.min() for values in (*seen, *outputs)], dtype=np.float64)
-        high = np.array([values.max() for values in (*seen, *outputs)], dtype=np.float64)
-        # A constant has no range to scale by; any will do, and hardware wants one.
-        return low, np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low))))
+    def _take(self, found: Candidate, plant: Mapping[str, object] | None = None) -> None:
+        """The machine that was chosen, with what its records were told to be."""
+        memory = found.machine.memory
+        assert memory is not None
+        self.machine_ = settings_of(found.machine, memory, {"plant": plant})
+        self.history_ = found.history
 
     def save(
         self,
@@ -216,6 +180,13 @@ class SequenceRegressor(RegressorMixin, _Sequences):
     rounds : int
         Of learning again with what came back when it ran free; kept where validation records are
         predicted better.
+    plant : bool
+        Whether a linear model of all taps, with a polynomial of one or two of them, may stand
+        before the nodes, or in their place: fitted to its free run where outputs come back, and
+        kept where validation records are predicted better.
+    margin : float
+        With feedback, how far beyond the training range such a machine sees signals and answers,
+        as a share of the range on either side; less where it isn't stable there.
     most_lag : int
         The furthest lag that ``"auto"`` tries.
 
@@ -238,10 +209,14 @@ class SequenceRegressor(RegressorMixin, _Sequences):
         feedback: AnyLags | None = None,
         rounds: int = 2,
         most_lag: int = 8,
+        plant: bool = True,
+        margin: float = 0.5,
     ):
         super().__init__(estimator, lags=lags, horizon=horizon, most_lag=most_lag)
         self.feedback = feedback
         self.rounds = rounds
+        self.plant = plant
+        self.margin = margin
 
     def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
         """Learn from samples ``X`` (n, signals) and targets ``y`` (n,) or (n, m), in order.
@@ -256,31 +231,21 @@ class SequenceRegressor(RegressorMixin, _Sequences):
         if self.feedback is not None and not auto:
             told = parse_lags(self.feedback, self.target_names_, "feedback", 1)
         memory = self._fit_records(records, told, auto)
-        learn, held = divide(records, memory.depth + self.horizon)
-        self.machine_ = self._trained(memory, learn.taps(memory), held.taps(memory))
-        self.free_run_errors_ = []
-        if memory.feedback:
-            self._learn_from_itself(memory, learn, held)
+        parts = divide(records, memory.depth + self.horizon)
+        check_length(parts, memory)
+        learner, names, plant = self._new_learner(), self.target_names_, None
+        if self.plant and has_plant(learner):
+            margin = self.margin if memory.feedback else 0.0
+            choice = Choice(records, memory, learner, names, self.rounds, margin)
+            found, plant = with_plant(choice)
+        else:
+            found = grown(learner, memory, parts, names, rounds=self.rounds)
+        self._take(found, plant)
+        self.free_run_errors_ = found.errors if memory.feedback else []
         return self
 
     def _rest_of_targets(self, records: Records) -> Floats:
         return records.measured.mean(axis=0)
-
-    def _learn_from_itself(self, memory: Memory, learn: Records, held: Records) -> None:
-        """Rounds with what came back; the machine that runs free best stays."""
-        best, machine = self.machine_, self.machine_
-        self.free_run_errors_ = [_free_error(machine, held)]
-        for _ in range(self.rounds):
-            seen = [
-                _joined(part.taps(memory), _own_taps(machine, part, memory))
-                for part in (learn, held)
-            ]
-            machine = self._trained(memory, seen[0], seen[1])
-            error = _free_error(machine, held)
-            if error < min(self.free_run_errors_):
-                best = machine
-            self.free_run_errors_.append(error)
-        self.machine_ = best
 
     def predict(
         self,
@@ -317,11 +282,10 @@ class SequenceClassifier(ClassifierMixin, _Sequences):
         records = self._records(X, y, groups)
         memory = self._fit_records(records, None, 0)
         learn, held = divide(records, memory.depth + self.horizon)
-        known = np.unique(learn.targets)
-        taps, labels = held.taps(memory)
         # What only the held-out records have can't be chosen by.
-        seen = np.isin(labels, known)
-        self.machine_ = self._trained(memory, learn.taps(memory), (taps[seen], labels[seen]))
+        held = replace(held, known=held.known & np.isin(held.targets, np.unique(learn.targets)))
+        check_length((learn, held), memory)
+        self._take(grown(self._new_learner(), memory, (learn, held), self.target_names_))
         self.classes_ = self.machine_.labels
         return self
 
@@ -334,23 +298,3 @@ class SequenceClassifier(ClassifierMixin, _Sequences):
         """Share of right labels among the rows with a full history."""
         targets, rows = self._scored(y, groups)
         return float((self.predict(X, groups)[rows] == targets[rows]).mean())
-
-
-def _own_taps(machine: Model, records: Records, memory: Memory) -> tuple[Floats, NDArray]:
-    """Rows of taps with what came back in a free run, in pieces that run side by side."""
-    pieces = segments(records, memory.depth)
-    found = machine.predict(
-        pieces.signals, first=pieces.first, outputs=pieces.measured, simulate=True
-    )
-    return pieces.taps(memory, found)
-
-
-def _free_error(machine: Model, held: Records) -> float:
-    """RMSE over the held-out records, running free from a history of measured targets."""
-    found = machine.predict(held.signals, first=held.first, outputs=held.measured, simulate=True)
-    rows = held.scored(machine.memory)
-    return float(np.sqrt(np.mean((found[rows] - held.measured[rows]) ** 2)))
-
-
-def _joined(*parts: tuple[Floats, NDArray]) -> tuple[Floats, NDArray]:
-    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scm_model.memory import Memory, records_of
 from scm_train.errors import DataError
 
-__all__ = ["Records", "divide", "segments"]
+__all__ = ["Records", "divide", "folds", "segments"]
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +19,8 @@ SEGMENT_ROWS = 400
 #: Share of the rows that choose size and lags: whole records, or the end of the only ones.
 VALIDATION_SHARE = 0.2
 FEWEST_RECORDS = 5
+#: Parts that choose in turn what is quickly fitted, and rows of which one part is enough.
+FOLDS, ENOUGH_ROWS = 3, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +101,36 @@ def divide(records: Records, gap: int) -> tuple[Records, Records]:
     return records.taken(~held & ~dropped), records.taken(held)
 
 
-def segments(records: Records, depth: int) -> Records:
+def folds(records: Records, gap: int) -> list[tuple[Records, Records]]:
+    """Several divisions, each with another part to choose by; of many rows, that of :func:`divide`.
+
+    What a plant does changes with time, and one part of a record says little about the others.
+    """
+    every = records_of(records.first)
+    if len(records) >= ENOUGH_ROWS:
+        return [divide(records, gap)]
+    step, found = max(2, round(1 / VALIDATION_SHARE)), []
+    for fold in range(FOLDS):
+        held, dropped = np.zeros((2, len(records)), dtype=bool)
+        if len(every) >= FEWEST_RECORDS:
+            for rows in every[(fold + 1) * step // (FOLDS + 1) :: step]:
+                held[rows] = True
+        else:
+            for rows in every:
+                length = rows.stop - rows.start
+                share = max(1, round(VALIDATION_SHARE * length))
+                begin = rows.start + round((length - share) * fold / (FOLDS - 1))
+                held[begin : begin + share] = True
+                dropped[max(rows.start, begin - gap) : begin] = True
+                dropped[begin + share : min(begin + share + gap, rows.stop)] = True
+        found.append((records.taken(~held & ~dropped), records.taken(held)))
+    return found
+
+
+def segments(records: Records, depth: int, rows: int = SEGMENT_ROWS) -> Records:
     """The same rows in shorter records, so that many can run free side by side."""
     first = records.first.copy()
-    rows = max(SEGMENT_ROWS, 8 * depth)
+    rows = max(rows, 8 * depth)
     for record in records_of(records.first):
         first[record.start : record.stop : rows] = True
     return replace(records, first=first)

@@ -20,7 +20,7 @@ from scm_hw.rtl import records
 from scm_hw.verify import SimResult, run_amaranth
 from scm_hw.verify.check import select_vectors, simulate
 from scm_hw.verify.rows import CheckRows, check_rows
-from scm_model import Encoder, Layer, Memory, Model, Tap, read_model, write_model
+from scm_model import Encoder, Layer, Memory, Model, TableModel, Tap, read_model, write_model
 
 SIGNALS = ("u", "v")
 OPEN = ((0, 0), (0, 2), (1, 1))
@@ -28,8 +28,8 @@ FEEDBACK = ((0, 0), (1, 0), (1, 3), (2, 1), (2, 3), (3, 2))
 RECORDS = (0, 7, 31)
 
 
-def machine(taps=OPEN, outputs=1, *, coded=True, classes=None, seed=0) -> Model:
-    """A few sign nodes on taps of two signals, with records of their own."""
+def machine(taps=OPEN, outputs=1, *, coded=True, classes=None, plant=(), seed=0) -> Model:
+    """A few sign nodes on taps of two signals, with records of their own; a table of ``plant``."""
     rng, d = np.random.default_rng(seed), len(taps)
     rest = np.full(len(SIGNALS) + outputs, 0.75)
     memory = Memory(SIGNALS, tuple(Tap(*tap) for tap in taps), rest)
@@ -61,6 +61,9 @@ def machine(taps=OPEN, outputs=1, *, coded=True, classes=None, seed=0) -> Model:
         classes=classes,
         memory=memory,
     )
+    if plant:
+        grid = rng.normal(0, 0.2, (*(5,) * len(plant), outputs))
+        model = replace(model, mechanism=TableModel(np.array(plant, dtype=np.int32), grid))
     X, first = rng.uniform(-0.1, 1.1, size=(60, 2)), np.isin(np.arange(60), RECORDS)
     if classes is not None:
         return model.with_evaluation(X, rng.integers(0, len(classes), 60), first=first)
@@ -74,6 +77,7 @@ KINDS = {
     "plain": {"coded": False},
     "classes": {"outputs": 3, "classes": ("a", "b", "c")},
     "feedback": {"taps": FEEDBACK, "outputs": 2, "coded": False},
+    "plant": {"taps": ((0, 0), (2, 1), (2, 2), (1, 1)), "plant": (0, 1), "coded": False},
     "coded feedback": {"taps": ((0, 1), (1, 0), (2, 1), (2, 2)), "seed": 3},
 }
 
@@ -134,6 +138,7 @@ def test_cores_are_exact(kind: str, fold: str, tmp_path: Path) -> None:
         ("plain", "skid", "1x1"),
         ("feedback", "skid", "none"),
         ("feedback", "skid", "1x1"),
+        ("plant", "skid", "none"),
     ],
 )
 def test_every_handshake(kind: str, handshake: str, fold: str, tmp_path: Path) -> None:
