@@ -60,7 +60,9 @@ class Draws:
         self._state = self._states[self._used - 1]
 
     def _refill(self, inputs: LayerInputs, rows: int, count: int) -> None:
-        # Draws that went unused are made again, for other inputs.
+        # Draws that went unused are made again, for other inputs. So how many are made ahead, which
+        # depends on rows and caches, changes no machine: the generator is where it would be had
+        # they been made one at a time.
         self.rng.bit_generator.state = self._state
         self._states.clear()
         self._used = 0

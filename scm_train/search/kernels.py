@@ -11,6 +11,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 __all__ = ["MOST_TABLES", "Loops", "loops"]
@@ -19,10 +20,31 @@ __all__ = ["MOST_TABLES", "Loops", "loops"]
 MOST_TABLES = 4
 
 
+Tables = tuple[NDArray, NDArray, NDArray, NDArray]
+Levels = tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint16]]
+
+
+@register_jitable
+def _entries(tables: Tables, levels: Levels, row: int, first: int) -> Tables:
+    """The entries of four ``tables`` at a row's ``levels``, from column ``first`` on."""
+    return (
+        tables[0][levels[0][row]][first:],
+        tables[1][levels[1][row]][first:],
+        tables[2][levels[2][row]][first:],
+        tables[3][levels[3][row]][first:],
+    )
+
+
+@register_jitable
+def _total(entries: Tables, k: int) -> Any:
+    # Written out: a loop over the tuple would keep the loop around it from being vectorised.
+    return entries[0][k] + entries[1][k] + entries[2][k] + entries[3][k]
+
+
 def _fired_dots(
-    tables: tuple[NDArray, ...],
+    tables: Tables,
     first: int,
-    levels: tuple[NDArray[np.uint16], ...],
+    levels: Levels,
     needed: NDArray,
     probes: NDArray[np.float64],
     out: NDArray[np.float64],
@@ -33,24 +55,21 @@ def _fired_dots(
     to ``needed`` (T,) or more, in the tables' own type. The candidates are T of the columns, from
     ``first`` on. Eight rows at a time, a candidate's pattern of firing has all their sums at once.
     """
-    table0, table1, table2, table3 = tables
-    level0, level1, level2, level3 = levels
     rows = probes.shape[1]
     pattern, sums = np.zeros(len(needed), dtype=np.uint8), np.empty(256)
     for start in range(0, rows, 8):
         for row in range(start, start + 8, 2):
             # Beyond the end, the last row stands in for one that adds nothing.
-            i, j = min(row, rows - 1), min(row + 1, rows - 1)
-            a, b = table0[level0[i]][first:], table1[level1[i]][first:]
-            c, d = table2[level2[i]][first:], table3[level3[i]][first:]
-            e, f = table0[level0[j]][first:], table1[level1[j]][first:]
-            g, h = table2[level2[j]][first:], table3[level3[j]][first:]
+            even = _entries(tables, levels, min(row, rows - 1), first)
+            odd = _entries(tables, levels, min(row + 1, rows - 1), first)
             for k in range(len(needed)):
-                one = needed.dtype.type(a[k] + b[k] + c[k] + d[k]) >= needed[k]
-                two = needed.dtype.type(e[k] + f[k] + g[k] + h[k]) >= needed[k]
+                # The sum in the tables' own type: offsets may have wrapped around in it.
+                one = needed.dtype.type(_total(even, k)) >= needed[k]
+                two = needed.dtype.type(_total(odd, k)) >= needed[k]
                 # What eight rows before left behind is shifted out.
                 pattern[k] = np.uint8(4 * pattern[k] + 2 * one + two)
         for probe in range(len(probes)):
+            # The sum of every subset of eight values, each from a smaller subset by one addition.
             sums[0] = 0
             for bit in range(8):
                 row, known = start + 7 - bit, 1 << bit
@@ -62,37 +81,31 @@ def _fired_dots(
 
 
 def _fired(
-    tables: tuple[NDArray, ...],
+    tables: Tables,
     first: int,
-    levels: tuple[NDArray[np.uint16], ...],
+    levels: Levels,
     needed: NDArray,
     out: NDArray[np.bool_],
 ) -> None:
     """Write to ``out`` (rows, T) whether candidates fire, as in :func:`_fired_dots`."""
-    table0, table1, table2, table3 = tables
-    level0, level1, level2, level3 = levels
     for row in range(len(out)):
-        a, b = table0[level0[row]][first:], table1[level1[row]][first:]
-        c, d = table2[level2[row]][first:], table3[level3[row]][first:]
+        entries = _entries(tables, levels, row, first)
         for k in range(len(needed)):
-            out[row, k] = needed.dtype.type(a[k] + b[k] + c[k] + d[k]) >= needed[k]
+            out[row, k] = needed.dtype.type(_total(entries, k)) >= needed[k]
 
 
 def _outputs(
-    tables: tuple[NDArray, ...],
+    tables: Tables,
     column: int,
-    levels: tuple[NDArray[np.uint16], ...],
+    levels: Levels,
     needed: int,
     least: float,
     out: NDArray[np.float64],
 ) -> None:
     """Write to ``out`` (rows,) 1 where the candidate in a column fires, and ``least`` elsewhere."""
-    table0, table1, table2, table3 = tables
-    level0, level1, level2, level3 = levels
     for row in range(len(out)):
-        a, b = table0[level0[row], column], table1[level1[row], column]
-        c, d = table2[level2[row], column], table3[level3[row], column]
-        out[row] = 1.0 if table0.dtype.type(a + b + c + d) >= needed else least
+        entries = _entries(tables, levels, row, column)
+        out[row] = 1.0 if tables[0].dtype.type(_total(entries, 0)) >= needed else least
 
 
 def _matches(

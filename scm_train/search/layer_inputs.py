@@ -7,6 +7,7 @@ that suits its structure.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -238,6 +239,19 @@ class NodeInputs:
         return self.store.take(indices)
 
 
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """What a block of features adds to the sums of all candidates, or of some: one entry a row."""
+
+    levels: NDArray[np.uint16]
+    table: NDArray
+    candidates: NDArray[np.intp] | None = None
+
+    def of(self, rows: slice, out: NDArray | None = None) -> NDArray:
+        # Levels are in range by construction; this mode spares the check of each.
+        return self.table.take(self.levels[rows], axis=0, mode="wrap", out=out)
+
+
 class LevelInputs:
     """Coded inputs by their levels: a feature's share of a sum is a function of its level alone.
 
@@ -305,37 +319,43 @@ class LevelInputs:
 
     def _totals(self, weights: NDArray, offsets: NDArray, dtype: np.dtype) -> Sums:
         """``offsets`` and the shares of all features: of signed bits for floats, else of bits."""
-        seen = None
-        if not weights.all():
-            seen = np.logical_or.reduceat(weights != 0, self._starts, axis=1)
-        exact = weights.astype(np.float64 if dtype == np.float64 else np.float32)
+        shares = self._shares(weights, dtype)
+        dense = [share for share in shares if share.candidates is None]
+        sparse = [share for share in shares if share.candidates is not None]
         offsets = offsets.astype(dtype)
-        dense, sparse = [], []
-        for block, levels in self._blocks:
-            candidates = None if seen is None else _few(seen[:, block.numbers].any(axis=1))
-            if candidates is None:
-                dense.append((levels, block.shares(exact, dtype)))
-            elif len(candidates):
-                sparse.append((levels, candidates, block.shares(exact[candidates], dtype)))
         if dense:
-            dense[0][1][:] += offsets
+            # Into the first table once, and not into the total of every row.
+            dense[0].table[:] += offsets
 
         def on(rows: slice) -> NDArray:
             shape = (rows.stop - rows.start, len(weights))
             total = self._scratch("total", shape, dtype)
-            share = self._scratch("share", shape, dtype)
-            if not dense:
+            if dense:
+                dense[0].of(rows, out=total)
+            else:
                 total[:] = offsets
-            for number, (levels, table) in enumerate(dense):
-                # Levels are in range by construction; this mode spares the check of each.
-                table.take(levels[rows], axis=0, mode="wrap", out=share if number else total)
-                if number:
-                    total += share
-            for levels, candidates, table in sparse:
-                total[:, candidates] += table.take(levels[rows], axis=0, mode="wrap")
+            for share in dense[1:]:
+                total += share.of(rows, out=self._scratch("share", shape, dtype))
+            for share in sparse:
+                total[:, share.candidates] += share.of(rows)
             return total
 
         return on
+
+    def _shares(self, weights: NDArray, dtype: np.dtype) -> list[_Share]:
+        """The tables of all blocks, but of those that no candidate sees."""
+        seen = None
+        if not weights.all():
+            seen = np.logical_or.reduceat(weights != 0, self._starts, axis=1)
+        exact = weights.astype(np.float64 if dtype == np.float64 else np.float32)
+        found = []
+        for block, levels in self._blocks:
+            some = None if seen is None else _few(seen[:, block.numbers].any(axis=1))
+            if some is None:
+                found.append(_Share(levels, block.shares(exact, dtype)))
+            elif len(some):
+                found.append(_Share(levels, block.shares(exact[some], dtype), some))
+        return found
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         h = np.empty((len(indices), len(self.groups)), dtype=np.float32)

@@ -71,8 +71,8 @@ class Search:
         self._draw = draw
         self._draws = Draws(draw, rng)
         self._scoring = scoring
-        #: Draws that the node before took; the next is not likely to take fewer.
-        self._expected = 1
+        #: Draws that the node in search has taken; the next is not likely to take fewer.
+        self._taken = 1
 
     def open_layer(self, number: int) -> None:
         """From here on find nodes for this layer, from 0."""
@@ -85,30 +85,31 @@ class Search:
         aim = self._scoring.against(readout, self.settings.criterion == "exact")
         if not self.settings.supervised:
             return self._unsupervised(inputs, activation, aim)
-        most = self._expected if aim.rows * count <= CHUNK_NUMBERS else 1
-        self._expected = 0
+        # As many draws as the node before took are measured in one go, where rows are so few that
+        # a single draw would leave the caches half empty.
+        likely = self._taken if aim.rows * count <= CHUNK_NUMBERS else 1
+        self._taken = 0
         for lambda_ in self.settings.lambdas:
-            done = 0
-            while done < len(self.settings.r_values):
-                # As many draws as the node before took are measured in one go.
-                ahead = max(1, most - self._expected)
-                r_values = self.settings.r_values[done : done + ahead]
+            left = self.settings.r_values
+            while left:
+                ahead = max(1, likely - self._taken)
                 with self.history.phase("candidate_search"):
-                    drawn = self._draws.ahead(inputs, aim.rows, count, len(r_values))
+                    drawn = self._draws.ahead(inputs, aim.rows, count, min(ahead, len(left)))
                     batch = Batch(drawn, lambda_, inputs, activation)
                     moments = aim.moments(batch)
+                # Each draw is held against an r of its own; fewer may be ready than were asked for.
+                tried, left = left[: len(drawn) // count], left[len(drawn) // count :]
                 with self.history.phase("inequality"):
-                    found = self._first(batch, moments, aim, r_values, count)
+                    found = self._first(batch, moments, aim, tried, count)
                 if found is not None:
                     return found
-                done += len(drawn) // count
         return None
 
     def _first(
         self, batch: Batch, moments: Moments, aim: Aim, r_values: Sequence[float], count: int
     ) -> Configuration | None:
         """What the first of the draws in a batch that offers any candidate offers."""
-        r = np.array(r_values[: len(batch.candidates) // count])
+        r = np.array(r_values)
         if moments.rounding is None:
             return self._first_of_precise(batch, moments, aim, r, count)
         hopeless = moments.hopeless(aim.energy, r, count)
@@ -141,7 +142,7 @@ class Search:
 
     def _use(self, draws: int) -> None:
         self._draws.use(draws)
-        self._expected += draws
+        self._taken += draws
 
     def _unsupervised(self, inputs: LayerInputs, activation: str, aim: Aim) -> Configuration:
         """A node as it falls, unscaled."""
