@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 REPOSITORY = DOCS.parent
+sys.path.insert(0, str(DOCS))
+
+import pipeline_view  # noqa: E402
 
 project = "scm-hw"
 author = "scm-hw contributors"
@@ -19,8 +23,10 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinxarg
 exclude_patterns = ["_*"]
 html_theme = "furo"
 html_title = f"scm-hw {release}"
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
+# The drawings look as on the page of a build.
+html_static_path = ["_static", "../scm_hw/report/templates/drawings.css"]
+html_css_files = ["drawings.css", "site.css"]
+html_js_files = [("pipeline.js", {"defer": "defer"})]
 html_copy_source = False
 
 myst_enable_extensions = ["colon_fence", "attrs_block"]
@@ -67,5 +73,11 @@ def _read(_app: Any, page: str, source: list[str]) -> None:
     )
 
 
+def _with_pipeline(_app: Any, page: str, source: list[str]) -> None:
+    if page == "pipeline":
+        source[0] = source[0].replace(pipeline_view.MARK, pipeline_view.view())
+
+
 def setup(app: Any) -> None:
     app.connect("source-read", _read)
+    app.connect("source-read", _with_pipeline)

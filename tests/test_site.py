@@ -7,15 +7,20 @@ import sys
 import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 
 from tests.browser.chromium import Browser, browser, opened
 from tests.support import REPOSITORY
 
-LOOKED_AT = ("index.html", "getting-started.html", "reference/commands.html", "results.html")
+LOOKED_AT = (
+    *("index.html", "getting-started.html", "reference/commands.html", "results.html"),
+    "pipeline.html",
+)
 WIDTHS = (360, 1440)
 
 
@@ -103,6 +108,26 @@ def test_the_search_works_offline(chromium: Browser, site: Path) -> None:
         while (found := tab.ask(count)) <= 3 and time.monotonic() < end:
             time.sleep(0.05)
     assert found > 3
+
+
+def test_the_pipeline_gives_what_the_interpreter_gives(
+    chromium: Browser, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Step by step, every sample leaves after the latency of the core, in its turn."""
+    monkeypatch.syspath_prepend(REPOSITORY / "docs")
+    view = import_module("pipeline_view")
+    design = view.small_design()
+    results = design.interpret(np.array(view.SAMPLES))[:, 0].tolist()
+    shown = "[...document.querySelectorAll('.pipe-port output')].at(-1).textContent"
+    seen = []
+    with opened(chromium, site / "pipeline.html", 1440) as tab:
+        tab.ask("document.querySelector('[data-do=play]').click()")
+        while "before" not in tab.ask("document.querySelector('.pipe-time').textContent"):
+            tab.ask("document.querySelector('[data-do=back]').click()")
+        for _ in range(design.latency + len(results) + 1):
+            seen.append(tab.ask(shown))
+            tab.ask("document.querySelector('[data-do=on]').click()")
+    assert seen == ["·"] * design.latency + list(map(str, results)) + ["·"]
 
 
 def test_every_command_and_option_is_on_the_page_of_commands(site: Path) -> None:

@@ -45,7 +45,7 @@ def blocks_section(design: Design) -> Section:
 def _floor(found: Diagram) -> tuple[Html, ...]:
     if not found.lut:
         return ()
-    entries = [(f"cell {block.kind}", _share(block, found)) for block in floor_blocks(found)]
+    entries = [(f"tile {block.kind}", _share(block, found)) for block in floor_blocks(found)]
     words = (
         "Areas are in proportion to LUTs; lines inside them divide a layer into its nodes, other "
         "blocks into their cycles. The numbers are those of the figure above."

@@ -50,7 +50,7 @@ def floor_blocks(found: Diagram) -> list[Block]:
 def _block(block: Block, area: Area, *, fine: bool) -> Iterator[Html]:
     cells = sorted((lut for lut in block.cells if lut > 0), reverse=True) if fine else []
     for cell in squarified(cells, area) if len(cells) > 1 else [area]:
-        yield el("rect", class_=f"cell {block.kind}", **_place(cell))
+        yield el("rect", class_=f"tile {block.kind}", **_place(cell))
     yield el("rect", class_="part", **_place(area))
     lines = (block.title, f"{block.cost.lut:,} LUT")
     plate = LETTER * max(map(len, lines)) + 16
