@@ -367,7 +367,7 @@ def _files(
     how = (design.latency, design.initiation_interval, names, design.options.handshake)
     files |= testbench_files(vectors, *how, reload=design.ports.reload)
     fields = describe(design, name)
-    if design.loadable is not None:
+    if design.reloads:
         files[RELOAD_FILE] = fields.encode().decode()
     tdata = design.options.tdata
     rows_in_c = None if tdata is None else row_formats(design.ports, tdata)

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from scm_hw import boards
 from scm_hw.design import Design, Options, compile_model
+from scm_hw.errors import OptionError
 from scm_hw.ir import Range
 from scm_hw.load import integers, read_model
 from scm_hw.rtl.queue import Queued
@@ -64,6 +65,11 @@ class Core(wiring.Component):
             chosen if clock_mhz is None else chosen.at_clock(clock_mhz),
             Options(clock_mhz=clock_mhz, **options),
         )
+        if self.design.reloads:
+            raise OptionError(
+                "reload must be none for a component, which has no pins to load it, not "
+                f"{self.design.options.reload}; build it as Verilog"
+            )
         self.latency = self.design.latency
         self.initiation_interval = self.design.initiation_interval
         given = self.design.model

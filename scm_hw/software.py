@@ -42,9 +42,9 @@ def build_c(
     """All that `build --target c` does; an earlier build stays until this one is good."""
     log("compiling")
     design = load_design(path, board, options, how.name)
-    if design.loadable is not None:
+    if design.reloads:
         raise OptionError(
-            "target must be verilog for a readout that can be loaded, not c; leave --reload out"
+            "target must be fpga for a core that can be loaded, not c; leave --reload out"
         )
     name = build_name(path, design.model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name

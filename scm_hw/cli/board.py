@@ -53,9 +53,7 @@ def add_board_commands(commands: Any, add_design: AddDesign, options: DesignOpti
             "run", help="run rows on a board, and compare it with the model on the PC"
         )
     )
-    _add_load(
-        commands.add_parser("load", help="give a board another readout for its hidden layers")
-    )
+    _add_load(commands.add_parser("load", help="give a board another model, or another readout"))
     emulating = commands.add_parser(
         "emulate", help="emulate the board in Verilator, behind a pseudo-terminal"
     )
@@ -110,7 +108,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _add_load(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", type=Path, help="model file with the hidden layers of the one that was built"
+        "model",
+        type=Path,
+        help="model file: any that fits, or one with the hidden layers that were built",
     )
     parser.add_argument(
         "data",
@@ -223,7 +223,7 @@ def _write_upload(args: argparse.Namespace, model: Model) -> None:
         meaning = Description.decode(path.read_bytes())
     except OSError as error:
         raise OptionError(
-            f"build must be the folder of a build with --reload readout, not {args.build} "
+            f"build must be the folder of a build with --reload readout or all, not {args.build} "
             f"({error.strerror})"
         ) from None
     data = upload_of(meaning, model).data

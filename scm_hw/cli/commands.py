@@ -193,6 +193,7 @@ def _options(args: argparse.Namespace) -> Options:
         tables=args.tables,
         handshake=args.handshake,
         reload=args.reload,
+        capacity=args.capacity,
         input_register=args.input_register,
         input_format=input_formats(args.input_format),
         output_units=args.output_units,
@@ -247,13 +248,17 @@ def _build(args: argparse.Namespace) -> None:
 
 
 def _steps(design: Design) -> list[dict[str, Any]]:
-    return [] if design.fold is not None else [dataclasses.asdict(s) for s in explain(design)]
+    return [] if _has_no_passes(design) else [dataclasses.asdict(s) for s in explain(design)]
+
+
+def _has_no_passes(design: Design) -> bool:
+    return design.fold is not None or design.processor is not None
 
 
 def _explain(design: Design) -> None:
-    """What the passes did, or how the core is folded: no pass has a part in that."""
-    if design.fold is not None:
-        print(printable(str(design.fold)))
+    """What the passes did, or how the core is folded or filled: no pass has a part in that."""
+    if _has_no_passes(design):
+        print(printable(str(design.schedule)))
     else:
         show_steps(explain(design))
 

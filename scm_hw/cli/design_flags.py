@@ -91,8 +91,14 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         "--reload",
         choices=RELOADS,
         default="none",
-        help="readout: its coefficients can be loaded while the core runs, without synthesis "
-        "(default none)",
+        help="readout: its coefficients can be loaded while the core runs, without synthesis; all: "
+        "whole models can, into a processor of some capacity (default none)",
+    )
+    parser.add_argument(
+        "--capacity",
+        metavar="ROOM",
+        help="what a processor of --reload all has room for, such as '16 inputs,400 nodes,3 layers,"
+        "4 outputs', also steps and bits (default: for this model, with room to grow)",
     )
 
 

@@ -43,7 +43,7 @@ from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.header import core_ports, headed
 from scm_hw.rtl.ports import CorePorts
 from scm_hw.rtl.records import RecordCore
-from scm_hw.rtl.reload import ReadoutTiming, ReloadCore
+from scm_hw.rtl.reload import ProcessorCore, ProcessorPlan, ReadoutTiming, ReloadCore
 from scm_hw.rtl.reload.timing import readout_cost
 from scm_hw.schedule import Around, Cost, Schedule, estimate
 from scm_hw.schedule.schedule import fastest_clock_mhz
@@ -72,7 +72,7 @@ class Design:
     fixed: FixedPoint
     meaning: Program
     program: Program
-    schedule: Schedule | FoldPlan
+    schedule: Schedule | FoldPlan | ProcessorPlan
     model_digest: str = field(repr=False)
     stages: tuple[Stage, ...] = field(repr=False)
     names: Names = DEFAULT
@@ -98,6 +98,11 @@ class Design:
         return self.schedule if isinstance(self.schedule, FoldPlan) else None
 
     @property
+    def processor(self) -> ProcessorPlan | None:
+        """The processor, where all of a model is loaded; None for a core of one model."""
+        return self.schedule if isinstance(self.schedule, ProcessorPlan) else None
+
+    @property
     def latency(self) -> int:
         """Edges from a sample to its result, the history's own included."""
         # A folded core registers its inputs itself.
@@ -118,6 +123,8 @@ class Design:
             assert isinstance(self.schedule, Schedule)
             parts = (self.loadable.plan, self.loadable.contents, self.timing)
             return ReloadCore(self.program, self.schedule, *parts)
+        if isinstance(self.schedule, ProcessorPlan):
+            return ProcessorCore(self.schedule)
         folded = isinstance(self.schedule, FoldPlan)
         core = FoldedCore(self.schedule) if folded else ScmCore(self.program, self.schedule)
         if self.records is None:
@@ -145,7 +152,7 @@ class Design:
             f"{self.names.core}: a stochastic configuration machine",
             self.facts,
             core_ports(
-                (*self.model.features, *self.model.targets),
+                self._input_names,
                 self.input_ranges,
                 outputs,
                 self.output_ranges,
@@ -153,6 +160,12 @@ class Design:
                 reload=self.ports.reload,
             ),
         )
+
+    @property
+    def _input_names(self) -> tuple[str, ...]:
+        if self.processor is not None:
+            return tuple(op.name for op in self.meaning.input_ops())
+        return (*self.model.features, *self.model.targets)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -168,6 +181,8 @@ class Design:
     def estimate(self) -> Cost:
         if isinstance(self.schedule, FoldPlan):
             cost = estimate_fold(self.schedule)
+        elif isinstance(self.schedule, ProcessorPlan):
+            cost = self.schedule.cost
         else:
             cost = estimate(self.program, self.schedule)
         if self.loadable is not None and self.timing is not None:
@@ -215,8 +230,15 @@ class Design:
             return self.records.outputs(self.program)
         if self.loadable is not None:
             return self.loadable.plan.output_ranges()
+        if self.processor is not None:
+            return self.processor.capacity.output_ranges()
         known = ranges(self.program)
         return [known[r] for r in self.program.outputs]
+
+    @property
+    def reloads(self) -> bool:
+        """Whether it can be given another model, or a part of one, while it runs."""
+        return self.loadable is not None or self.processor is not None
 
     @property
     def ports(self) -> CorePorts:
@@ -229,16 +251,18 @@ class Design:
             handshake=self.options.handshake,
             tdata=self.options.tdata,
             crossing=self.options.crossing,
-            reload=self.loadable is not None,
+            reload=self.reloads,
         )
 
     @cached_property
     def digest(self) -> str:
         """Of the model, the options and the tools: equal digests, equal designs."""
         options = asdict(self.options)
-        if self.loadable is None:
+        if not self.reloads:
             # Designs of before there was this option keep their digests.
             del options["reload"]
+        if self.processor is None:
+            del options["capacity"]
         facts = {
             "name": self.names.prefix,
             "model": self.model_digest,
@@ -292,7 +316,8 @@ def compile_model(
     options = options or Options()
     if options.reload != "none" and model.memory is not None:
         raise OptionError(
-            "reload must be none for a machine with memory, not readout; leave --reload out"
+            f"reload must be none for a machine with memory, not {options.reload}; leave --reload "
+            "out"
         )
     machine = model if model.memory is None else model.static
     check_supported(machine)

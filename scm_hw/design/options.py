@@ -9,13 +9,14 @@ from scm_hw.errors import OptionError
 from scm_hw.load import (
     DEFAULT_TOLERANCE,
 )
+from scm_hw.load.capacity import parse_room
 from scm_hw.schedule import Ends
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
 from scm_hw.target.resources import USABLE_SHARE
 
 TOPS = ("uart", "self-test")
 # What of a core can be loaded while it runs.
-RELOADS = ("none", "readout")
+RELOADS = ("none", "readout", "all")
 # Every USB serial chip and every listed board can do it.
 DEFAULT_BAUD = 1_000_000
 
@@ -44,10 +45,13 @@ class Options:
     output_units: bool = False
     toolchain: str = "auto"
     reload: str = "none"
+    capacity: str | None = None
 
     def __post_init__(self) -> None:
         if self.reload != "none":
             _check_reload(self)
+        if self.capacity is not None and self.reload != "all":
+            raise OptionError("capacity must be given with --reload all, not without; add it")
         for name, given in (("tdata", self.tdata is not None), ("crossing", self.crossing)):
             if given and self.interface != "axis":
                 raise OptionError(
@@ -57,20 +61,41 @@ class Options:
 
 
 def _check_reload(options: Options) -> None:
-    """Refuse what a readout that can be loaded doesn't go with."""
+    """Refuse what a core that can be loaded doesn't go with."""
     if options.reload not in RELOADS:
         raise OptionError(f"reload must be one of {', '.join(RELOADS)}, not {options.reload!r}")
-    for name, value, rule in (
+    rules: list[tuple[str, object, tuple[str, ...]]] = [
         ("handshake", options.handshake, ("global", "skid")),
         ("fold", options.fold, ("auto", "none")),
         ("interface", options.interface, ("stream", "axil")),
         ("top", options.top, ("uart",)),
-    ):
+    ]
+    for name, value, rule in rules:
         if value not in rule:
             raise OptionError(
-                f"{name} must be {' or '.join(rule)} with --reload readout, not {value}; change "
-                "it, or leave --reload out"
+                f"{name} must be {' or '.join(rule)} with --reload {options.reload}, not {value}; "
+                "change it, or leave --reload out"
             )
+    if options.reload == "all":
+        _check_processor(options)
+
+
+def _check_processor(options: Options) -> None:
+    """Refuse what is decided for one model, where there are to be others."""
+    for name, given in (
+        ("latency", options.latency is not None),
+        ("output bits", options.output_bits is not None),
+        ("output units", options.output_units),
+        ("input register", options.input_register),
+        ("input format", bool(options.input_format)),
+    ):
+        if given:
+            raise OptionError(
+                f"{name} must be left out with --reload all, whose models differ in it; leave it "
+                "out, or take --reload readout"
+            )
+    if options.capacity is not None:
+        parse_room(options.capacity)
 
 
 def speed_grade(part: str) -> str:

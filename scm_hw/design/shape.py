@@ -33,13 +33,15 @@ from scm_hw.load import (
     integers,
     lower_model,
 )
+from scm_hw.load.capacity import LEAST_FRAC_BITS, parse_room
+from scm_hw.load.processor import Loaded, built_in, check_loadable
 from scm_hw.load.readout import LoadableReadout, loadable
 from scm_hw.load.records import (
     with_fraction_bits,
 )
 from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
 from scm_hw.rtl import ScmCore, to_verilog
-from scm_hw.rtl.reload import ReadoutTiming, readout_timing
+from scm_hw.rtl.reload import ProcessorPlan, ReadoutTiming, readout_timing
 from scm_hw.schedule import Layout, Schedule, lay_out
 from scm_hw.target import TECHNOLOGIES
 from scm_hw.target.resources import Resources, near_limit, within
@@ -57,7 +59,7 @@ class Shape:
 
     fixed: FixedPoint
     stages: tuple[Stage, ...]
-    schedule: Schedule | FoldPlan
+    schedule: Schedule | FoldPlan | ProcessorPlan
     measured: Resources | None = None
     meaning: Program | None = None
     loadable: LoadableReadout | None = None
@@ -76,6 +78,8 @@ def choose_shape(
     No pass has a part in a fold: it is built from the literal program, and compared with it. The
     outputs have at least `least` fraction bits.
     """
+    if options.reload == "all":
+        return _processor(model, board, options)
     if options.reload != "none":
         return _reloadable(model, board, options)
     whole = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
@@ -129,6 +133,20 @@ def _reloadable(model: Model, board: Board, options: Options) -> Shape:
         loadable=parts,
         timing=timing,
     )
+
+
+def _processor(model: Model, board: Board, options: Options) -> Shape:
+    """The model as the first image of a processor."""
+    check_loadable(model)
+    bits = options.frac_bits
+    if bits is None:
+        fixed = choose_fixed_point(model, tolerance=options.tolerance, jointly=False)
+        bits = max(fixed.frac_bits, LEAST_FRAC_BITS)
+    room = None if options.capacity is None else parse_room(options.capacity)
+    found: Loaded = built_in(model, bits, room)
+    period = 1000.0 / (options.clock_mhz or board.clock_mhz)
+    plan = ProcessorPlan(found.image, period, delay_model(board), options.handshake)
+    return Shape(found.fixed, (Stage(LITERAL, found.meaning),), plan)
 
 
 def _lowered(model: Model, fixed: FixedPoint) -> Lowered:

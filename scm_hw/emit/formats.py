@@ -80,7 +80,9 @@ def formats_files(
 
 def input_fields(description: Description) -> list[Field]:
     found, offset = [], 0
-    columns = description.columns or (Column(),) * len(description.features)
+    # Inputs that a model has no use for are in no column of it.
+    columns = description.columns or ()
+    columns += (Column(),) * (len(description.features) - len(columns))
     for feature, column in zip(description.features, columns, strict=True):
         found.append(_input_field(feature, column, offset))
         offset += feature.bits

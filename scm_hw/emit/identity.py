@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from math import log2
 
 from scm_hw.design import Design
 from scm_hw.load import Model, formats_of
+from scm_hw.load.capacity import Capacity
+from scm_hw.load.processor import unused
 from scm_hw.load.records import COMPLETE, record_bit
 from scm_hw.rtl.uart import Hello, buffer_capacity
 from scm_hw.rtl.uart.description import Description, Feature, Output, Reload, Word
@@ -14,6 +17,9 @@ from scm_hw.rtl.uart.description import Description, Feature, Output, Reload, Wo
 
 def describe(design: Design, name: str = "") -> Description:
     """The formats of all fields, enough to go from raw rows to results in target units."""
+    if design.processor is not None:
+        tolerance = design.options.tolerance if design.options.frac_bits is None else None
+        return describe_loaded(design.processor.capacity, design.model, name, tolerance)
     model, fixed = design.hardware, design.fixed
     features = _features(design)
     # There are words only where the mechanism is external.
@@ -40,6 +46,45 @@ def describe(design: Design, name: str = "") -> Description:
     )
 
 
+def describe_loaded(
+    capacity: Capacity, model: Model, name: str = "", tolerance: float | None = None
+) -> Description:
+    """The fields of a processor with a model in it; those that it has no use for are the last."""
+    room, bits = capacity.room, capacity.code_bits
+    features = [replace(port, bits=bits) for port in _model_features(model, ())]
+    # The code of a category is its value, whatever the bits.
+    for place, port in enumerate(features):
+        if model.columns is not None and model.columns.columns[place].is_category:
+            features[place] = replace(port, high=2.0**bits)
+    taken = {port.name for port in features}
+    for number in range(len(features), room.inputs):
+        features.append(Feature(unused(f"unused{number}", taken), bits, 0.0, 1.0))
+    outputs = [Output("class", capacity.output_ranges()[0].width, False, 0, 0.0, 1.0)]
+    if not capacity.classes:
+        low, high = model.target_min.tolist(), model.target_max.tolist()
+        scales = [*zip(model.targets, low, high, strict=True)]
+        taken = set(model.targets)
+        for number in range(len(scales), room.outputs):
+            scales.append((unused(f"unused{number}", taken), 0.0, 1.0))
+        form = (capacity.output_bits, True, capacity.grid_bits)
+        outputs = [Output(label, *form, *reach) for label, *reach in scales]
+    return Description(
+        name=name,
+        features=tuple(features),
+        words=(),
+        outputs=tuple(outputs),
+        classes=None if model.classes is None else tuple(model.classes),
+        frac_bits=capacity.frac_bits,
+        tolerance=tolerance,
+        columns=() if model.columns is None else model.columns.columns,
+        processor=capacity,
+        idle=(
+            room.inputs - len(model.signals),
+            0 if capacity.classes else room.outputs - model.outputs,
+        ),
+    )
+
+
 def _reload(design: Design) -> Reload | None:
     if design.loadable is None:
         return None
@@ -52,6 +97,11 @@ def _features(design: Design) -> tuple[Feature, ...]:
     model, sensors = design.hardware, formats_of(design.model, design.options.input_format)
     if design.model.memory is not None:
         return _signals(design, sensors)
+    return _model_features(model, sensors)
+
+
+def _model_features(model: Model, sensors: Collection[int]) -> tuple[Feature, ...]:
+    """The features of a model in the units of its ports."""
     found = []
     for place, (name, code) in enumerate(zip(model.signals, model.input_codes, strict=True)):
         number = place if model.columns is None else model.columns.value_feature(place)
@@ -106,15 +156,17 @@ def _outputs(design: Design) -> tuple[Output, ...]:
 def identity(design: Design, name: str = "") -> tuple[Hello, bytes]:
     """Hello and description."""
     description = describe(design, name).encode()
-    ports = design.ports
+    ports, processor = design.ports, design.processor
+    # Models that are loaded may take as long as a program can.
+    longest = None if processor is None else processor.longest
     hello = Hello(
         digest=bytes.fromhex(design.digest),
         model_digest=bytes.fromhex(design.model_digest),
         in_width=sum(ports.in_widths),
         out_width=sum(ports.out_widths),
         capacity=buffer_capacity(sum(ports.in_widths)),
-        latency=design.latency,
-        interval=design.initiation_interval,
+        latency=longest or design.latency,
+        interval=longest or design.initiation_interval,
         clock_hz=round(design.board.clock_mhz * 1e6),
         baud=design.options.baud,
         description_bytes=len(description),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.common.packing import pack, unpack
+from scm_hw.emit.identity import describe_loaded
 from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host.exchange import Answers, Exchange
 from scm_hw.host.link import Link, LostError
@@ -57,6 +58,7 @@ class Board:
         self.returns = 0
         self._sequence = random.getrandbits(16)
         self._description: Description | None = None
+        self._adopted = False
         self.link = Link(port, baud)
         try:
             self.hello = self._greet()
@@ -94,6 +96,19 @@ class Board:
             self._description = self._read_description()
         return self._description
 
+    def adopt(self, model: Model) -> None:
+        """Take the features and outputs of a model that the board was given.
+
+        A processor's own description is that of its built-in model, and nothing else says of what
+        columns the one that was loaded is.
+        """
+        meaning = self.description
+        if meaning.processor is not None:
+            self._description = describe_loaded(
+                meaning.processor, model, meaning.name, meaning.tolerance
+            )
+            self._adopted = True
+
     def predict(
         self,
         rows: Any,
@@ -107,6 +122,11 @@ class Board:
         outside. Values outside a feature's range are limited to it, which a warning says.
         """
         meaning = self.description
+        if meaning.processor is not None and not self._adopted and self.holds_loaded:
+            raise OptionError(
+                "model must be named before raw rows are predicted, as the board holds one that "
+                "was loaded: give it to adopt, or load it again"
+            )
         inputs = meaning.inputs(rows, mechanism)
         outside = meaning.outside_range(rows)
         if outside is not None:
@@ -141,9 +161,9 @@ class Board:
     # Loading
 
     def load(self, model: Model, rows: Evaluation | None = None) -> None:
-        """Another readout for the same hidden layers, from a model that has them.
+        """Another model for a processor, or another readout for the hidden layers that there are.
 
-        It is checked on `rows`, or on the model's own; MismatchError and the readout before where
+        It is checked on `rows`, or on the model's own; MismatchError and the model before where
         the board differs from the interpreter.
         """
         # It compares, and so needs this module.
@@ -154,7 +174,9 @@ class Board:
     @property
     def holds_loaded(self) -> bool:
         """Whether the board answers with a readout that it was not built with."""
-        if not self.hello.description_bytes or self.description.reload is None:
+        if not self.hello.description_bytes:
+            return False
+        if self.description.reload is None and self.description.processor is None:
             return False
         status, _ = self._load(Kind.LOAD, PLACE.pack(0))
         return not status & LoadStatus.BUILT_IN

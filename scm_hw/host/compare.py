@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scm_hw.emit.identity import describe_loaded
 from scm_hw.errors import LinkError, MismatchError, OptionError
 from scm_hw.host.board import Board, Progress
 from scm_hw.ir.interp import interpret
@@ -28,8 +29,10 @@ from scm_hw.load import (
     normalised_results,
     rmse,
 )
+from scm_hw.load.processor import loaded
 from scm_hw.load.readout import reload_fixed_point
 from scm_hw.load.records import least_bits, records_of_model, with_fraction_bits
+from scm_hw.rtl.reload import ProcessorPlan
 from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.rows import scored_rows, seen_activity
 from scm_model.interval import covered
@@ -80,12 +83,18 @@ def compare(
     board: Board, model: Model, rows: Evaluation, progress: Progress | None = None
 ) -> Comparison:
     """Run every row on the board, the PC model and the interpreter."""
-    meaning = board.description
-    check_fields(meaning, model)
-    built = built_for(meaning, model)
-    fixed = _fixed_point(meaning, model, built)
-    records = records_of_model(model, built, fixed)
-    program = lower(built, fixed)
+    meaning, latency = board.description, board.hello.latency
+    if meaning.processor is None:
+        check_fields(meaning, model)
+        built = built_for(meaning, model)
+        fixed = _fixed_point(meaning, model, built)
+        records = records_of_model(model, built, fixed)
+        program = lower(built, fixed)
+    else:
+        held = loaded(model, meaning.processor)
+        meaning = describe_loaded(meaning.processor, model)
+        built, fixed, records, program = model, held.fixed, None, held.meaning
+        latency = ProcessorPlan(held.image, period_ns=1.0).latency
     if records is None:
         inputs = meaning.inputs(rows.inputs, rows.mechanism)
         expected = interpret(program, inputs)
@@ -111,7 +120,7 @@ def compare(
         mismatches=len(wrong),
         first_mismatch=int(wrong[0]) if len(wrong) else None,
         cycles=answers.cycles,
-        promised_cycles=board.hello.latency,
+        promised_cycles=latency,
         clock_mhz=board.hello.clock_hz / 1e6,
         seconds=seconds,
         repeated=answers.repeated,

@@ -1,4 +1,4 @@
-"""Another readout for a board that can be loaded: checked, sent, tried on rows, and kept or not."""
+"""Another model for a board, or its readout: checked, sent, tried on rows, and kept or not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from scm_hw.errors import MismatchError, OptionError
 from scm_hw.host.board import Board, Progress
 from scm_hw.host.compare import Comparison, built_for, check_fields, compare
 from scm_hw.load import Evaluation, Model
-from scm_hw.load.upload import Upload, make_upload
+from scm_hw.load.processor import loaded
+from scm_hw.load.upload import Upload, framed, make_upload
 from scm_hw.rtl.uart.description import Description
 
 
@@ -25,10 +26,14 @@ def upload_of(meaning: Description, model: Model) -> Upload:
 
     OptionError where the model is another machine than the core's.
     """
+    if meaning.processor is not None:
+        found = loaded(model, meaning.processor)
+        plan = meaning.processor.upload
+        return Upload(framed(plan, found.image.words()), found.fixed, found.meaning)
     if meaning.reload is None:
         raise OptionError(
             "board must have a readout that can be loaded, not one that is fixed; build it with "
-            "--reload readout"
+            "--reload readout or all"
         )
     check_fields(meaning, model)
     return make_upload(
@@ -43,7 +48,7 @@ def upload_of(meaning: Description, model: Model) -> Upload:
 def load(
     board: Board, model: Model, rows: Evaluation | None = None, progress: Progress | None = None
 ) -> Loading:
-    """Send a model's readout to a board, and compare the board with it on rows.
+    """Send a model, or its readout, to a board, and compare the board with it on rows.
 
     `rows` are the model's own unless given; `progress` is told the bytes that are sent. Where the
     board differs in any integer, it goes back to the model that it had, and MismatchError says so.
@@ -61,4 +66,5 @@ def load(
     except MismatchError as error:
         board.revert()
         raise MismatchError(f"{error}; the board is back at the model before") from None
+    board.adopt(model)
     return Loading(len(upload.data), found)

@@ -19,13 +19,12 @@ from scm_hw.errors import OptionError, UnsupportedModelError
 from scm_hw.ir import READOUT, Builder, Program, Range, Ref, Sum, as_json, operands, ranges
 from scm_hw.ir.ops import with_operands
 from scm_hw.load.lowered import Lowered
+from scm_hw.load.sections import DIGEST_BYTES, UploadPlan
 from scm_model import Model
 from scm_model.fixed_point import FixedPoint, cut, quantise
 
 # With the bit of the bank, five bits are what distributed RAM of the 7 series is deep.
 NODES_PER_TABLE = 4
-# Of a SHA-256: enough to tell models apart, and it is compared byte by byte in hardware.
-DIGEST_BYTES = 16
 # Bits by which a later model's entries may outgrow those of the built-in one.
 HEADROOM = 1
 
@@ -78,8 +77,8 @@ class ReadoutPlan:
         return -(-max(table.width for table in self.tables) // 8)
 
     @property
-    def payload_bytes(self) -> int:
-        return len(self.tables) * self.depth * self.entry_bytes
+    def upload(self) -> UploadPlan:
+        return UploadPlan(self.digest, ((self.depth, self.entry_bytes),) * len(self.tables))
 
     @property
     def outputs(self) -> int:

@@ -1,6 +1,6 @@
-"""An upload: the contents of a loadable readout as the bytes that a core takes.
+"""An upload: the contents of a readout's tables, or of a processor, as the bytes that a core takes.
 
-The digest of what it is for, the length of what follows, the entries of every table in turn, the
+The digest of what it is for, the length of what follows, the words of every section in turn, the
 lowest byte first, and a CRC-32 of all of it.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -15,13 +16,13 @@ from scm_hw.errors import OptionError
 from scm_hw.ir import Program, verify
 from scm_hw.load.lower import check_supported, lower_model
 from scm_hw.load.readout import (
-    DIGEST_BYTES,
     Contents,
     ReadoutPlan,
     check_entries,
     loadable,
     reload_fixed_point,
 )
+from scm_hw.load.sections import DIGEST_BYTES, UploadPlan
 from scm_model import Model
 from scm_model.fixed_point import FixedPoint
 
@@ -52,17 +53,25 @@ REFUSALS = {
 }
 
 
-def upload_bytes(plan: ReadoutPlan, contents: Contents) -> bytes:
-    """All that a core has to be given to answer with these tables."""
+def framed(plan: UploadPlan, sections: Sequence[Sequence[int]]) -> bytes:
+    """The words of every section between the header and the CRC."""
     parts = [plan.digest, LENGTH.pack(plan.payload_bytes)]
-    for table, entries in zip(plan.tables, contents, strict=True):
-        mask = (1 << table.width) - 1
-        for address in range(plan.depth):
-            # Where a table is smaller, its entries come round again.
-            entry = entries[address % table.depth] & mask
-            parts.append(entry.to_bytes(plan.entry_bytes, "little"))
+    for words, (count, size) in zip(sections, plan.sections, strict=True):
+        assert len(words) == count
+        parts += [word.to_bytes(size, "little") for word in words]
     data = b"".join(parts)
     return data + CHECK.pack(zlib.crc32(data))
+
+
+def upload_bytes(plan: ReadoutPlan, contents: Contents) -> bytes:
+    """All that a core has to be given to answer with these tables."""
+    sections = []
+    for table, entries in zip(plan.tables, contents, strict=True):
+        mask = (1 << table.width) - 1
+        # Where a table is smaller, its entries come round again.
+        places = range(plan.depth)
+        sections.append([entries[address % table.depth] & mask for address in places])
+    return framed(plan.upload, sections)
 
 
 def is_upload(data: bytes) -> bool:

@@ -47,6 +47,30 @@ def fold_section(report: dict[str, Any], period_ns: float) -> Section:
     )
 
 
+def processor_section(report: dict[str, Any], period_ns: float) -> Section:
+    """What a processor has room for, and what is in its memories."""
+    found, cycles = report["processor"], report["latency_cycles"]
+    words = (
+        f"The core is a processor: any model that fits can be loaded into it. It works on one "
+        f"sample at a time, a step of its program in each cycle of {period_ns:g} ns. The built-in "
+        f"model takes {count(cycles, 'cycle')}, the longest program "
+        f"{count(found['longest_latency_cycles'], 'cycle')}."
+    )
+    room = [(name, f"{value:,}") for name, value in found["capacity"].items()]
+    columns = ("Memory", "Words", "Used", "Bits each", "Banks")
+    rows = [
+        (m["name"], f"{m['depth']:,}", f"{m['used']:,}", str(m["width"]), str(m["banks"]))
+        for m in found["memories"]
+    ]
+    return section(
+        "pipeline",
+        "Processor",
+        el("p", words),
+        table("What there is room for", ("", "At most"), room),
+        table("Memories that are loaded", columns, rows),
+    )
+
+
 def _phase_table(fold: dict[str, Any]) -> Html:
     lanes = {f"layer {k}": f"{f['pe']} x {f['simd']}" for k, f in enumerate(fold["layers"], 1)}
     lanes["readout"] = str(fold["readout_lanes"])

@@ -22,7 +22,7 @@ from scm_hw.report._html_elements import (
     table,
     text,
 )
-from scm_hw.report._html_fold import fold_section
+from scm_hw.report._html_fold import fold_section, processor_section
 from scm_hw.report._stages import Stage, stages
 from scm_hw.verify.rows import CheckRows
 
@@ -41,6 +41,8 @@ def pipeline_section(report: dict[str, Any], design: Design) -> Section:
     """
     if design.fold is not None:
         return fold_section(report, design.fold.period_ns)
+    if design.processor is not None:
+        return processor_section(report, design.processor.period_ns)
     found = stages(design)
     shown, remark = shortened(found, MAX_STAGES)
     period = design.schedule.period_ns

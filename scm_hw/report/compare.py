@@ -84,6 +84,12 @@ def _read(folder: Path) -> dict[str, Any]:
     return with_vivado(report, path.parent)
 
 
+def _form(report: dict[str, Any]) -> str:
+    if report.get("processor") is not None:
+        return "processor"
+    return "unrolled" if report.get("fold") is None else "folded"
+
+
 def titles(folders: Sequence[Path], reports: Sequence[dict[str, Any]]) -> list[str]:
     """What each build is called: its name, with its folder where several share one."""
     names = [str(report["name"]) for report in reports]
@@ -147,7 +153,7 @@ _SHOWN: dict[str, Show] = {
     "Counted by": lambda r: "estimate" if r["resources"]["source"] == "estimate" else "Yosys",
     "Weight bits": lambda r: f"{r['weights']['hardware']['bits']:,}",
     "Fraction bits": lambda r: str(r["formats"]["coefficient_fraction_bits"]),
-    "Form": lambda r: "unrolled" if r.get("fold") is None else "folded",
+    "Form": _form,
     "Bit-exact": _checks,
     "Digest": lambda r: r["digest"][:12],
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from scm_hw.design import Design
@@ -17,6 +17,7 @@ from scm_hw.report.accuracy import accuracy
 from scm_hw.report.power import power_of
 from scm_hw.report.resources import Synthesis, resources_of
 from scm_hw.report.storage import weights
+from scm_hw.rtl.reload import ProcessorPlan
 from scm_hw.target.devices import Device
 from scm_hw.tools.nextpnr import Implementation
 from scm_hw.verify import NETLIST, SimResult
@@ -80,6 +81,7 @@ def make_report(
         "device": _device(design.board.device),
         "implementation": _implementation(design, routed),
         "fold": _fold(design.fold),
+        **({} if design.processor is None else {"processor": _processor(design.processor)}),
         "weights": weights(model),
         "formats": _formats(design),
         "model": _model(design),
@@ -165,6 +167,31 @@ def _fold(plan: FoldPlan | None) -> dict[str, Any] | None:
         "beside": [_phase(p) for p in plan.beside],
         "memories": [
             {"name": b.name, "width": b.width, "depth": b.depth, "bits": b.bits} for b in plan.banks
+        ],
+    }
+
+
+def _processor(plan: ProcessorPlan) -> dict[str, Any]:
+    """What it has room for, and what the built-in model takes of it."""
+    capacity, image = plan.capacity, plan.image
+    return {
+        "capacity": asdict(capacity.room),
+        "longest_latency_cycles": plan.longest,
+        "memories": [
+            {
+                "name": name,
+                "width": width,
+                "depth": words,
+                "used": used,
+                "banks": capacity.models + 1,
+            }
+            for name, width, (words, _), used in zip(
+                ("steps", "rows"),
+                (capacity.step_bits, capacity.row_bits),
+                capacity.upload.sections,
+                (len(image.steps), len(image.rows)),
+                strict=True,
+            )
         ],
     }
 

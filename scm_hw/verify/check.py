@@ -167,6 +167,8 @@ def chosen_rows(design: Design, rows: CheckRows, most: int | None = None) -> lis
     evaluation rows, where there are so many, and the rest corners and random codes behind them.
     """
     count = len(rows.inputs) if most is None else most
+    if design.processor is not None:
+        count = min(count, max(FOLDED_CYCLES // design.initiation_interval, FEWEST_VECTORS))
     if design.fold is not None:
         cycles, lanes = design.fold.initiation_interval, design.fold.lanes
         affordable = min(FOLDED_CYCLES // cycles, FOLDED_LANE_CYCLES // (cycles * lanes))

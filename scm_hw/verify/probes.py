@@ -25,6 +25,9 @@ def expected_probes(design: Design, row: NDArray[np.int64]) -> list[Probe]:
         probes = _of_fold(design.fold, row)
         inside = "" if design.records is None else f"{MACHINE}."
         return [replace(probe, signal=inside + probe.signal) for probe in probes]
+    if design.processor is not None:
+        # It has no signal for an operation: each is computed where the others are.
+        return []
     # A core's probes are known once it has been elaborated.
     assert design.verilog
     program = design.program

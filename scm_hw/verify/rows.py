@@ -45,7 +45,10 @@ class CheckRows:
     def hardware(self) -> NDArray[np.int64]:
         """The outputs of the scored rows, or the class, without flags."""
         found = self.outputs[self.own]
-        return found if self.scored is None else found[self.scored, :-1]
+        if self.scored is not None:
+            return found[self.scored, :-1]
+        # A processor may have outputs that its model has no use for.
+        return found if self.activity is None else found[:, : self.activity.output.shape[1]]
 
     def seen(self, design: Design) -> NDArray[np.int64]:
         """What enters the Program in each row: the inputs, or the taps of records."""
@@ -149,4 +152,7 @@ def hardware_inputs(
     design: Design, raw: NDArray, mechanism: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
     """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
-    return integers(design.hardware, design.fixed, raw, mechanism)
+    found = integers(design.hardware, design.fixed, raw, mechanism)
+    # A processor may have inputs that its model has no use for.
+    idle = len(design.input_ranges) - found.shape[1]
+    return np.pad(found, ((0, 0), (0, idle)))

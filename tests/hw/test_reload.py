@@ -209,7 +209,7 @@ def test_coefficients_that_have_no_place_are_refused() -> None:
         {"fold": "1x1"},
         {"interface": "axis"},
         {"top": "self-test"},
-        {"reload": "all"},
+        {"reload": "most"},
     ],
     ids=str,
 )

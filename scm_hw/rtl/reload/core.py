@@ -57,7 +57,7 @@ class ReloadCore(ScmCore):
             held = Signal(name=f"valid_{rank}")
             register(m, held, valid, advance)
             valid = held
-        m.submodules.loader = loader = Loader(self.plan)
+        m.submodules.loader = loader = Loader(self.plan.upload)
         m.d.comb += [
             loader.start.eq(self.load_start),
             loader.valid.eq(self.load_valid),

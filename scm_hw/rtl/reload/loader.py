@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import Component, In, Out
 
-from scm_hw.load.readout import DIGEST_BYTES, ReadoutPlan
+from scm_hw.load.sections import DIGEST_BYTES, UploadPlan
 from scm_hw.load.upload import CHECK, LENGTH, LoadStatus
+from scm_hw.rtl.fold.lanes import select
 
 
 class Loader(Component):
@@ -22,16 +23,17 @@ class Loader(Component):
 
     Parameters
     ----------
-    plan : ReadoutPlan
-        The tables, and the digest that an upload must have.
+    plan : UploadPlan
+        The sections, and the digest that an upload must have.
 
     Members
     -------
     active : the bank that is read
-    write, table, address, entry : a word for the other bank
+    write, table, address, entry : a word of a section for the other bank, in the highest bytes of
+        `entry`
     """
 
-    def __init__(self, plan: ReadoutPlan) -> None:
+    def __init__(self, plan: UploadPlan) -> None:
         self.plan = plan
         super().__init__(
             {
@@ -42,9 +44,9 @@ class Loader(Component):
                 "status": Out(8),
                 "active": Out(1),
                 "write": Out(1),
-                "table": Out(range(max(len(plan.tables), 2))),
+                "table": Out(range(max(len(plan.sections), 2))),
                 "address": Out(range(max(plan.depth, 2))),
-                "entry": Out(8 * plan.entry_bytes),
+                "entry": Out(8 * plan.word_bytes),
             }
         )
 
@@ -57,7 +59,7 @@ class Loader(Component):
         self.built_in = Signal(2, init=0b11, reset_less=True)
         self.busy = Signal()
         self.verdict = Signal(5)
-        self.count = Signal(range(max(DIGEST_BYTES, self.plan.entry_bytes)))
+        self.count = Signal(range(max(DIGEST_BYTES, self.plan.word_bytes)))
         # The digest or the length differs so far; and the entry that comes next.
         self.wrong = Signal()
         self.at_table = Signal.like(self.table)
@@ -102,8 +104,8 @@ class Loader(Component):
         m.next = "IDLE"
 
     def _header(self, m: Module) -> None:
-        digest = Array(Const(byte, 8) for byte in self.plan.digest)
-        length = Array(Const(byte, 8) for byte in LENGTH.pack(self.plan.payload_bytes))
+        digest = [Const(byte, 8) for byte in self.plan.digest]
+        length = [Const(byte, 8) for byte in LENGTH.pack(self.plan.payload_bytes)]
         with m.State("IDLE"):
             with m.If(self.revert & self.whole & ~self.start):
                 m.d.sync += [
@@ -117,7 +119,7 @@ class Loader(Component):
         ):
             with m.State(state):
                 with m.If(self.valid):
-                    differs = self.wrong | (self.data != expected[self.count])
+                    differs = self.wrong | (self.data != select(self.count, expected))
                     m.d.sync += [self.count.eq(self.count + 1), self.wrong.eq(differs)]
                     with m.If(self.count == len(expected) - 1):
                         m.d.sync += [self.count.eq(0), self.wrong.eq(0)]
@@ -136,7 +138,7 @@ class Loader(Component):
                     self.entry.eq(Cat(self.entry, self.data)[8:]),
                     self.count.eq(self.count + 1),
                 ]
-                with m.If(self.count == plan.entry_bytes - 1):
+                with m.If(self.count == self._last("size")):
                     m.d.sync += [
                         self.count.eq(0),
                         self.write.eq(1),
@@ -144,11 +146,18 @@ class Loader(Component):
                         self.address.eq(address),
                         address.eq(address + 1),
                     ]
-                    with m.If(address == plan.depth - 1):
+                    with m.If(address == self._last("words")):
                         m.d.sync += [address.eq(0), table.eq(table + 1)]
-                        with m.If(table == len(plan.tables) - 1):
+                        with m.If(table == len(plan.sections) - 1):
                             m.next = "CHECK"
             self._begin(m)
+
+    def _last(self, what: str) -> Value:
+        """The number of the last word of the section that is written, or of a word's last byte."""
+        lasts = [size - 1 if what == "size" else words - 1 for words, size in self.plan.sections]
+        if len(set(lasts)) == 1:
+            return Const(lasts[0])
+        return select(self.at_table, [Const(last, max(lasts).bit_length()) for last in lasts])
 
     def _check(self, m: Module) -> None:
         with m.State("CHECK"):

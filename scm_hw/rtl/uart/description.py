@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from scm_hw.common.columns import by_name, outside_range
 from scm_hw.errors import LinkError, OptionError
+from scm_hw.load.capacity import Capacity, Room
 from scm_model import Column
 from scm_model.column_entries import column_from_meta, column_meta
 from scm_model.errors import DataError
@@ -102,6 +103,10 @@ class Description:
     and the last output says that the history was full."""
     reload: Reload | None = None
     """How the readout can be loaded, where it can."""
+    processor: Capacity | None = None
+    """What a core has room for that is given whole models."""
+    idle: tuple[int, int] = (0, 0)
+    """How many inputs and outputs, the last ones, a processor's model has no use for."""
 
     @property
     def in_widths(self) -> list[int]:
@@ -128,6 +133,9 @@ class Description:
             record["records"] = True
         if self.reload is not None:
             record["reload"] = asdict(self.reload)
+        if self.processor is not None:
+            record["processor"] = asdict(self.processor)
+            record["idle"] = list(self.idle)
         if self.columns:
             record["columns"] = [column_meta(column) for column in self.columns]
         text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
@@ -154,6 +162,8 @@ class Description:
                 output_bits=None if bits is None else _checked(int, bits),
                 records=_checked(bool, record.get("records", False)),
                 reload=_reload(record.get("reload")),
+                processor=_processor(record.get("processor")),
+                idle=_idle(record.get("idle", [0, 0])),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -171,12 +181,18 @@ class Description:
             columns.append((np.arange(len(columns[0])) == 0).astype(np.int64))
         if self.words:
             columns += self._mechanism_words(len(columns[0]), mechanism)
+        columns += [np.zeros(len(columns[0]), np.int64)] * self.idle[0]
         return np.stack(columns, axis=1)
+
+    @property
+    def _used(self) -> tuple[Feature, ...]:
+        """The features of the model, without inputs that it has no use for."""
+        return self.features[: len(self.features) - self.idle[0]]
 
     def _column_codes(self, rows: Any) -> list[Integers]:
         """Codes of categories, and of numbers of which the greatest may stand for a missing one."""
         read, found = self._read(rows), []
-        for port, column, values in zip(self.features, self.columns, read, strict=True):
+        for port, column, values in zip(self._used, self.columns, read, strict=True):
             top, missing = (1 << port.bits) - 1, np.isnan(values)
             if column.is_category:
                 found.append(values.astype(np.int64))
@@ -188,7 +204,7 @@ class Description:
         return found
 
     def _read(self, rows: Any) -> list[Floats]:
-        names = [port.name for port in self.features]
+        names = [port.name for port in self._used]
         try:
             arrays = raw_arrays(rows, names)
             triples = zip(names, self.columns, arrays, strict=True)
@@ -211,7 +227,7 @@ class Description:
     def _given(self, rows: Any) -> tuple[Feature, ...]:
         """The features that rows have: the bit that begins a record may be left out."""
         if not self.records:
-            return self.features
+            return self._used
         names = getattr(rows, "columns", None)
         told = (
             self.features[-1].name in names
@@ -254,7 +270,7 @@ class Description:
                     "program the board again"
                 )
             return np.array(self.classes)[results[:, 0]]
-        ports = self.outputs[: len(self.outputs) - self.records]
+        ports = self.outputs[: len(self.outputs) - self.records - self.idle[1]]
         scales = np.array([(port.high - port.low) / 2.0**port.fraction for port in ports])
         with np.errstate(over="ignore"):
             return results[:, : len(ports)] * scales + np.array([port.low for port in ports])
@@ -304,15 +320,41 @@ def _reload(record: object) -> Reload | None:
     return Reload(digest, (first, rest))
 
 
+def _processor(record: object) -> Capacity | None:
+    if record is None:
+        return None
+    facts = dict(_checked(dict, record))
+    room = {k: _checked(int, v) for k, v in _checked(dict, facts.pop("room")).items()}
+    classes = _checked(bool, facts.pop("classes"))
+    numbers = {k: _checked(int, v) for k, v in facts.items()}
+    if any(not 1 <= number <= MAX_BITS for number in numbers.values()):
+        raise ValueError(f"a processor of {numbers}")
+    try:
+        return Capacity(Room(**room), classes=classes, **numbers)
+    except OptionError as error:
+        raise ValueError(str(error)) from None
+
+
+def _idle(record: object) -> tuple[int, int]:
+    inputs, outputs = (_checked(int, count) for count in _checked(list, record))
+    if inputs < 0 or outputs < 0:
+        raise ValueError(f"{inputs} and {outputs} ports without use")
+    return inputs, outputs
+
+
 def _columns(record: dict[str, Any]) -> tuple[Column, ...]:
     told = _checked(list, record.get("columns", []))
-    names = [str(row[0]) for row in record["features"]]
+    names = [str(row[0]) for row in record["features"]][: len(told)]
     # ModelFileError is a ValueError.
     return tuple(column_from_meta(*pair) for pair in zip(names, told, strict=bool(told)))
 
 
 def _check_counts(found: Description) -> None:
-    for port, column in zip(found.features, found.columns, strict=bool(found.columns)):
+    inputs, outputs = found.idle
+    if not (inputs < len(found.features) and outputs < len(found.outputs)):
+        raise ValueError(f"{inputs} inputs and {outputs} outputs without use")
+    used = found.features[: len(found.features) - inputs]
+    for port, column in zip(used, found.columns, strict=bool(found.columns)):
         if column.is_category and column.count > 1 << port.bits:
             raise ValueError(f"{column.count} labels in {port.bits} bits")
     outputs = len(found.outputs) - found.records

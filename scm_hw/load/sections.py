@@ -1,0 +1,34 @@
+"""What the bytes of an upload are: the header that all have, and sections of equal words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Of a SHA-256: enough to tell models apart, and it is compared byte by byte in hardware.
+DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True)
+class UploadPlan:
+    """The digest that an upload must have, and its sections: how many words, of how many bytes.
+
+    `models` is how many models a core holds, any of which an upload may replace.
+    """
+
+    digest: bytes
+    sections: tuple[tuple[int, int], ...]
+    models: int = 1
+
+    @property
+    def payload_bytes(self) -> int:
+        return sum(words * size for words, size in self.sections)
+
+    @property
+    def depth(self) -> int:
+        """Words of the longest section."""
+        return max(words for words, _ in self.sections)
+
+    @property
+    def word_bytes(self) -> int:
+        """Of the widest words."""
+        return max(size for _, size in self.sections)

@@ -1,0 +1,108 @@
+"""When a processor has its result, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from scm_hw.load.capacity import Capacity
+from scm_hw.load.steps import Image
+from scm_hw.rtl.reload.timing import LOADER_FF, LOADER_LUTS
+from scm_hw.schedule import Cost
+from scm_hw.schedule.schedule import fastest_clock_mhz
+from scm_hw.target import TECHNOLOGIES, Technology
+
+# Of registers behind the address of a step, until its product has been added up.
+RANKS = 11
+# LUTs in a row between two registers where there is no carry chain: from the code of many inputs.
+LEVELS = 5
+# LUTs and registers of a processor, found with Yosys: for each bit of a step, of an output and of a
+# sample.
+STEP_LUTS, TOTAL_LUTS, CODE_LUTS = 4, 2, 0.4
+STEP_FF, TOTAL_FF = 4, 2
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessorPlan:
+    """A processor and the model that both of its banks hold at first.
+
+    Latency and interval are those of that model, and exact.
+    """
+
+    image: Image
+    period_ns: float
+    grade: str = "1"
+    handshake: str = "global"
+
+    @property
+    def capacity(self) -> Capacity:
+        return self.image.capacity
+
+    @property
+    def tech(self) -> Technology:
+        return TECHNOLOGIES[self.grade]
+
+    @cached_property
+    def words(self) -> tuple[list[int], list[int]]:
+        """What the memories of steps and of rows hold."""
+        return self.image.words()
+
+    @property
+    def latency(self) -> int:
+        return self._cycles(len(self.image.steps))
+
+    @property
+    def longest(self) -> int:
+        """The latency of the longest program that can be loaded."""
+        return self._cycles(self.capacity.room.steps)
+
+    def _cycles(self, steps: int) -> int:
+        compared = self.capacity.room.outputs if self.capacity.classes else 0
+        return 1 + steps + RANKS + compared
+
+    @property
+    def initiation_interval(self) -> int:
+        # With a registered ready nothing enters in the cycle in which a result leaves.
+        return self.latency + (self.handshake == "skid")
+
+    @property
+    def stage_ns(self) -> tuple[float, ...]:
+        """The longest paths, by the delay model: a bit, an output, a product, and a code."""
+        tech, capacity = self.tech, self.capacity
+        bit, output = (
+            chains * (tech.level + tech.carry + bits * tech.carry_per_bit)
+            for chains, bits in ((2, capacity.sum_bits), (1, capacity.total_bits))
+        )
+        paths = (bit, output, tech.dsp, LEVELS * tech.level)
+        return tuple((tech.register + path) * tech.scale for path in paths)
+
+    @property
+    def max_clock_mhz(self) -> float:
+        return fastest_clock_mhz(max(self.stage_ns), self.tech)
+
+    @property
+    def cost(self) -> Cost:
+        """An estimate."""
+        capacity = self.capacity
+        totals = capacity.room.outputs * capacity.total_bits
+        sample = capacity.room.inputs * capacity.code_bits
+        memories = ((capacity.step_bits, capacity.room.steps), (capacity.row_bits, capacity.rows))
+        blocks = sum(self.tech.block_rams(width, 2 * depth) for width, depth in memories)
+        luts = STEP_LUTS * capacity.step_bits + TOTAL_LUTS * totals + CODE_LUTS * sample
+        return Cost(
+            lut=round(luts) + LOADER_LUTS,
+            ff=sample + TOTAL_FF * totals + STEP_FF * capacity.step_bits + LOADER_FF,
+            dsp=capacity.room.outputs,
+            bram=blocks,
+        )
+
+    def __str__(self) -> str:
+        """The capacity, and what the model takes of it."""
+        capacity, image = self.capacity, self.image
+        return "\n".join(
+            (
+                f"capacity: {capacity.room}",
+                f"steps: {len(image.steps):,} of {capacity.room.steps:,}",
+                f"rows: {len(image.rows):,} of {capacity.rows:,}",
+            )
+        )
