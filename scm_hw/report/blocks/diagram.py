@@ -8,6 +8,7 @@ from scm_hw.design import Design
 from scm_hw.report._html_elements import count
 from scm_hw.report.blocks.folded import folded
 from scm_hw.report.blocks.parts import Block, Span, Wire, less, total_cost
+from scm_hw.report.blocks.processor import processed
 from scm_hw.report.blocks.unrolled import unrolled
 from scm_hw.schedule import Cost, estimate
 
@@ -35,6 +36,8 @@ def diagram(design: Design) -> Diagram:
     """The blocks of a core, with the cells of the compiler's estimate."""
     if design.fold is not None:
         blocks, wires = folded(design.fold)
+    elif design.processor is not None:
+        blocks, wires = processed(design.processor)
     else:
         # A history has a register rank of its own in front of the pipeline.
         blocks, wires = unrolled(design, first=int(design.records is not None))

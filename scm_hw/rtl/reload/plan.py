@@ -81,20 +81,29 @@ class ProcessorPlan:
         return fastest_clock_mhz(max(self.stage_ns), self.tech)
 
     @property
-    def cost(self) -> Cost:
-        """An estimate."""
-        capacity = self.capacity
+    def costs(self) -> dict[str, Cost]:
+        """An estimate, by part."""
+        capacity, tech = self.capacity, self.tech
         totals = capacity.room.outputs * capacity.total_bits
         sample = capacity.room.inputs * capacity.code_bits
-        memories = ((capacity.step_bits, capacity.room.steps), (capacity.row_bits, capacity.rows))
-        blocks = sum(self.tech.block_rams(width, 2 * depth) for width, depth in memories)
-        luts = STEP_LUTS * capacity.step_bits + TOTAL_LUTS * totals + CODE_LUTS * sample
-        return Cost(
-            lut=round(luts) + LOADER_LUTS,
-            ff=sample + TOTAL_FF * totals + STEP_FF * capacity.step_bits + LOADER_FF,
-            dsp=capacity.room.outputs,
-            bram=blocks,
+        steps, rows = (
+            tech.block_rams(width, 2 * depth)
+            for width, depth in (
+                (capacity.step_bits, capacity.room.steps),
+                (capacity.row_bits, capacity.rows),
+            )
         )
+        return {
+            "program": Cost(ff=STEP_FF * capacity.step_bits, bram=steps),
+            "bits": Cost(round(STEP_LUTS * capacity.step_bits + CODE_LUTS * sample), sample),
+            "rows": Cost(TOTAL_LUTS * totals, TOTAL_FF * totals, capacity.room.outputs, rows),
+            "loader": Cost(LOADER_LUTS, LOADER_FF),
+        }
+
+    @property
+    def cost(self) -> Cost:
+        """An estimate of all cells."""
+        return sum(self.costs.values(), Cost())
 
     def __str__(self) -> str:
         """The capacity, and what the model takes of it."""
