@@ -9,7 +9,7 @@ CORES  := $(shell nproc 2>/dev/null || echo 2)
 # One more than cores: some tests wait for processes of their own.
 JOBS   ?= $(shell expr $(CORES) + 1)
 
-.PHONY: setup demo test test-all coverage docs release licences lint bench-quick clean icarus chromium arm ghdl
+.PHONY: setup demo test test-all coverage docs release licences lint bench bench-quick clean icarus chromium arm ghdl
 
 setup: icarus $(READY)
 
@@ -95,6 +95,10 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+# All benchmarks, which takes days; a run that was stopped resumes. bench/results/manifest.json has the versions.
+bench: $(READY)
+	@$(BIN)/python -m bench.everything
 
 # The paper's evaluation in ten minutes on two cores; `pip install -e '.[bench]'` adds CatBoost.
 bench-quick: $(READY)

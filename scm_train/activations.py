@@ -26,34 +26,15 @@ class Activation:
 
     name: str
     apply: Callable[[NDArray, NDArray], object]
-    #: phi'(z), or None where phi has no useful derivative.
-    derivative: Callable[[NDArray], NDArray] | None = None
-
-    @property
-    def differentiable(self) -> bool:
-        return self.derivative is not None
-
-
-def _sigmoid_slope(z: NDArray) -> NDArray:
-    s = expit(z)
-    return s * (1 - s)
-
-
-def _brelu_slope(z: NDArray) -> NDArray:
-    return ((z > 0) & (z < 1)).astype(z.dtype)
-
-
-def _tanh_slope(z: NDArray) -> NDArray:
-    return 1 - np.tanh(z) ** 2
 
 
 ACTIVATIONS: dict[str, Activation] = {
     a.name: a
     for a in (
         # The same numbers as a model's own, several times as fast.
-        Activation("sigmoid", lambda z, out: expit(z, out=out), _sigmoid_slope),
-        Activation("brelu", APPLY["brelu"], _brelu_slope),
-        Activation("tanh", APPLY["tanh"], _tanh_slope),
+        Activation("sigmoid", lambda z, out: expit(z, out=out)),
+        Activation("brelu", APPLY["brelu"]),
+        Activation("tanh", APPLY["tanh"]),
         Activation("sign", APPLY["sign"]),
         Activation("step", APPLY["step"]),
     )

@@ -31,8 +31,6 @@ class Technology:
     # Into a carry chain by its select input, and out of it by a sum bit.
     carry: float
     carry_per_bit: float
-    # Bits of a cell of a carry chain, of which there are no parts.
-    carry_cell: int
     clock_to_out: float
     setup: float
     dsp: float
@@ -107,7 +105,6 @@ XC7 = Technology(
     lut=0.124,
     carry=0.62,
     carry_per_bit=0.029,
-    carry_cell=1,
     clock_to_out=0.456,
     setup=0.1,
     dsp=3.9,
@@ -143,7 +140,6 @@ ECP5 = Technology(
     lut=0.24,
     carry=0.65,
     carry_per_bit=0.036,
-    carry_cell=2,
     clock_to_out=0.525,
     setup=0.1,
     dsp=3.93,
@@ -181,7 +177,6 @@ ICE40_UP = Technology(
     lut=1.2,
     carry=1.0,
     carry_per_bit=0.35,
-    carry_cell=1,
     clock_to_out=1.39,
     setup=0.1,
     dsp=15.0,

@@ -188,52 +188,48 @@ class _ChunkCache:
         return np.concatenate([chunk, np.ones((1, chunk.shape[1]), dtype=np.float32)])
 
 
-class DirectInputs:
+class _MatrixInputs:
+    """Inputs that are added up as a matrix, whatever they stand for."""
+
+    def __init__(self, chunks: _ChunkCache):
+        self._chunks = chunks
+        self.unit = chunks.unit
+
+    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
+        return self._chunks.sums(weights, biases, dtype)
+
+    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        return self._chunks.fires(weights, limits)
+
+    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
+        return self._chunks.packs(weights, limits)
+
+    def tables(self, weights: NDArray[np.int8]) -> None:
+        return None
+
+
+class DirectInputs(_MatrixInputs):
     """``H_0`` as a matrix."""
 
     def __init__(self, rows: Rows):
         self.rows = rows
         coded = rows.encoder is not None and rows.encoder.coded
         self.groups = rows.encoder.groups if coded else np.arange(rows.features)
-        self.unit = 0 if rows.encoder is None else rows.encoder.unit
-        self._chunks = _ChunkCache(rows.encoded, len(rows), len(self.groups), self.unit)
-
-    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
-        return self._chunks.sums(weights, biases, dtype)
-
-    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
-        return self._chunks.fires(weights, limits)
-
-    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
-        return self._chunks.packs(weights, limits)
-
-    def tables(self, weights: NDArray[np.int8]) -> None:
-        return None
+        unit = 0 if rows.encoder is None else rows.encoder.unit
+        super().__init__(_ChunkCache(rows.encoded, len(rows), len(self.groups), unit))
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.rows.encoded(indices, np.float64)
 
 
-class NodeInputs:
+class NodeInputs(_MatrixInputs):
     """The nodes of the layer before."""
 
     def __init__(self, store: NodeStore):
         self.store = store
         self.groups = np.arange(len(store))
-        self.unit = int(store.activation in HARDWARE_ACTIVATIONS)
-        self._chunks = _ChunkCache(store.chunk, store.rows, len(store), self.unit)
-
-    def sums(self, weights: NDArray, biases: NDArray, dtype: DTypeLike) -> Sums:
-        return self._chunks.sums(weights, biases, dtype)
-
-    def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
-        return self._chunks.fires(weights, limits)
-
-    def packs(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Packs | None:
-        return self._chunks.packs(weights, limits)
-
-    def tables(self, weights: NDArray[np.int8]) -> None:
-        return None
+        unit = int(store.activation in HARDWARE_ACTIVATIONS)
+        super().__init__(_ChunkCache(store.chunk, store.rows, len(store), unit))
 
     def take(self, indices: NDArray[np.integer]) -> NDArray[np.float64]:
         return self.store.take(indices)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from scm_train.activations import ACTIVATIONS, HARDWARE_ACTIVATIONS, activate, activation
+from scm_train.activations import ACTIVATIONS, activate, activation
 from scm_train.errors import ParameterError
 
 Z = np.array([-2.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0])
@@ -34,17 +34,6 @@ def test_dtype_is_kept_and_the_input_untouched(name, dtype):
     in_place = z.copy()
     assert activate(name, in_place, out=in_place) is in_place
     assert_array_equal(in_place, result)
-
-
-@pytest.mark.parametrize("name", sorted(set(ACTIVATIONS) - HARDWARE_ACTIVATIONS))
-def test_derivative_is_the_slope(name):
-    z, step = np.array([-1.3, 0.2, 0.7, 1.9]), 1e-6
-    slope = (activate(name, z + step) - activate(name, z - step)) / (2 * step)
-    assert_allclose(ACTIVATIONS[name].derivative(z), slope, atol=1e-8)
-
-
-def test_hardware_activations_have_no_derivative():
-    assert {a.name for a in ACTIVATIONS.values() if not a.differentiable} == HARDWARE_ACTIVATIONS
 
 
 def test_unknown_name_gets_a_suggestion():
