@@ -330,14 +330,15 @@ def _synthesis(
     def synthesised() -> Synthesis | None:
         if not how.synthesis or family is None:
             return None
-        top = design.names.core
-        found = synthesise({f"{top}.v": design.verilog}, top, family, netlist=netlist)
+        top, text = design.names.core, design.verilog
+        with ThreadPoolExecutor() as beside:
+            others = {
+                part: beside.submit(synthesise_around, text, top, files[f"{m}.v"], m, family)
+                for part, m in surroundings(design)
+            }
+            found = synthesise({f"{top}.v": text}, top, family, netlist=netlist)
         fits(found, design.board.room)
-        around = {
-            part: synthesise_around(design.verilog, top, files[f"{module}.v"], module, family)
-            for part, module in surroundings(design)
-        }
-        return Synthesis(found, around)
+        return Synthesis(found, {part: other.result() for part, other in others.items()})
 
     def implemented() -> Implementation | None:
         if not _wants_bitstream(design, how):

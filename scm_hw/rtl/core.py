@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -15,7 +14,6 @@ from amaranth.lib.memory import Memory
 from scm_hw.ir import (
     Concat,
     Constant,
-    Field,
     Input,
     Op,
     Program,
@@ -26,7 +24,7 @@ from scm_hw.ir import (
     part_of,
     ranges,
 )
-from scm_hw.ir.part import Kind
+from scm_hw.rtl.modules import Modules, plain
 from scm_hw.rtl.ports import core_members, fields
 from scm_hw.rtl.queue import ResultQueue
 from scm_hw.rtl.values import drive, drive_absorbing, shape_of, table_comment
@@ -208,6 +206,7 @@ class _Datapath:
         self.known: dict[tuple[Ref, int], Value] = {}
         self.copies: dict[tuple[Ref, int, str], Signal] = {}
         self.parts: dict[str, Module] = {}
+        self.modules = Modules(core.program)
         self.rows: dict[Ref, dict[Ref, Value]] = {}
 
     def build(self) -> None:
@@ -269,7 +268,7 @@ class _Datapath:
         return self.copies[key]
 
     def _part(self, op: Op) -> str:
-        return module_of(self.program, op)
+        return self.modules.of(op)
 
     def _module(self, op: Op) -> Module:
         """Where an operation stands. Simulators and readers do better with many small modules."""
@@ -339,18 +338,6 @@ class _Datapath:
         return found
 
 
-def module_of(program: Program, op: Op) -> str:
-    """The module that an operation belongs to, empty for that of the core itself.
-
-    Nodes, the readout and the mechanism have modules of their own. What takes some bits of an input
-    stays outside, or the whole input would have to be a port of those.
-    """
-    if isinstance(op, Field) and isinstance(program.ops[op.value], Input):
-        return ""
-    part = part_of(op)
-    return "readout" if part.kind is Kind.READOUT else _plain(part.prefix)
-
-
 def _is_memory_of(op: Op, index: Ref) -> bool:
     return isinstance(op, Table) and op.memory and op.index == index
 
@@ -371,9 +358,5 @@ def _identifier(op: Op) -> str:
     """A Verilog name made of an operation's own, in short where its part says the rest."""
     prefix = part_of(op).prefix
     own = op.name.removeprefix(prefix) if op.name.startswith(f"{prefix}.") else ""
-    text = _plain(own) or _plain(op.name)
+    text = plain(own) or plain(op.name)
     return (text or type(op).__name__.lower())[:40]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower()

@@ -40,10 +40,14 @@ AMARANTH_VECTORS = 24
 FOLDED_CYCLES = 100_000
 FOLDED_LANE_CYCLES = 8_000_000
 FEWEST_VECTORS = 24
+# Of an unrolled core, so many operations times vectors in simulators that interpret the Verilog:
+# half a minute in Icarus. Verilator, which compiles it, takes all vectors.
+INTERPRETED_STEPS = 5_000_000
 # The core is checked by then; a wrapper has few states.
 INTERFACE_VECTORS = 100
-# With more lanes than this Amaranth's simulator takes many minutes.
+# With more lanes or operations than this Amaranth's simulator takes many minutes.
 AMARANTH_LANES = 256
+AMARANTH_OPERATIONS = 4000
 
 # What a failed build leaves beside the place of a good one; this file says why it failed.
 FAILURE = "failed.txt"
@@ -115,7 +119,7 @@ def simulate(
     seed: int = 0,
 ) -> SimResult:
     """One simulator's verdict on a design."""
-    numbers = chosen_rows(design, rows, _most(design) if simulator == "amaranth" else None)
+    numbers = simulated_rows(design, rows, simulator)
     vectors = rows.vectors(design, numbers)
 
     def probes(index: int) -> list[Probe]:
@@ -150,6 +154,12 @@ def simulate(
     )
 
 
+def simulated_rows(design: Design, rows: CheckRows, simulator: str) -> list[int]:
+    """The numbers of the rows that one simulator sees."""
+    most = _most(design) if simulator == "amaranth" else None
+    return chosen_rows(design, rows, most, compiled=simulator == "verilator")
+
+
 def _most(design: Design) -> int:
     """Rows for Amaranth's simulator, in which a history fills and empties several times."""
     return AMARANTH_VECTORS * (1 if design.records is None else 3)
@@ -160,11 +170,14 @@ def select_vectors(design: Design, rows: CheckRows, most: int | None = None) -> 
     return rows.vectors(design, chosen_rows(design, rows, most))
 
 
-def chosen_rows(design: Design, rows: CheckRows, most: int | None = None) -> list[int]:
+def chosen_rows(
+    design: Design, rows: CheckRows, most: int | None = None, *, compiled: bool = False
+) -> list[int]:
     """The numbers of the rows that simulators see.
 
-    All, or as many as a folded core has time for and no more than `most`: then half of them are
-    evaluation rows, where there are so many, and the rest corners and random codes behind them.
+    All, or as many as there is time for on a folded core, or on a large unrolled one unless its
+    Verilog is `compiled`, and no more than `most`: then half of them are evaluation rows, where
+    there are so many, and the rest corners and random codes behind them.
     """
     count = len(rows.inputs) if most is None else most
     if design.processor is not None:
@@ -172,6 +185,9 @@ def chosen_rows(design: Design, rows: CheckRows, most: int | None = None) -> lis
     if design.fold is not None:
         cycles, lanes = design.fold.initiation_interval, design.fold.lanes
         affordable = min(FOLDED_CYCLES // cycles, FOLDED_LANE_CYCLES // (cycles * lanes))
+        count = min(count, max(affordable, FEWEST_VECTORS))
+    elif not compiled:
+        affordable = INTERPRETED_STEPS // len(design.program.ops)
         count = min(count, max(affordable, FEWEST_VECTORS))
     if design.records is not None:
         # Each depends on those before it.
@@ -192,16 +208,16 @@ def check_core(
 ) -> list[SimResult]:
     """Run the simulators in turn; the first that differs ends the build.
 
-    Amaranth's own is left out for a folded core of many lanes, where there are others.
+    Amaranth's own is left out for a core that is too large for it, where there are others.
     What it takes to look into a failure (design, vectors, waveform) is left in `keep_failure`.
     """
     results = []
-    too_wide = design.fold is not None and design.fold.lanes > AMARANTH_LANES
+    too_large = _too_large_for_amaranth(design)
     for simulator in simulators:
-        if simulator == "amaranth" and too_wide and len(simulators) > 1:
-            log("leaving out amaranth, which is slow on so many lanes")
+        if simulator == "amaranth" and too_large is not None and len(simulators) > 1:
+            log(f"leaving out amaranth, which is slow on so many {too_large}")
             continue
-        log(f"simulating in {simulator}")
+        log(f"simulating in {simulator}{_shortened(design, rows, simulator)}")
         folder = workdir / simulator
         folder.mkdir(parents=True)
         result = simulate(design, rows, simulator, folder)
@@ -209,6 +225,21 @@ def check_core(
             _kept(result, design, rows, folder, keep_failure).check()
         results.append(result)
     return results
+
+
+def _too_large_for_amaranth(design: Design) -> str | None:
+    """What a core has too many of for Amaranth's simulator."""
+    if design.fold is not None:
+        return "lanes" if design.fold.lanes > AMARANTH_LANES else None
+    return "operations" if len(design.program.ops) > AMARANTH_OPERATIONS else None
+
+
+def _shortened(design: Design, rows: CheckRows, simulator: str) -> str:
+    """Says so where a large unrolled core sees some of the vectors only."""
+    count, every = len(simulated_rows(design, rows, simulator)), len(rows.inputs)
+    if design.fold is not None or simulator == "amaranth" or count == every:
+        return ""
+    return f" ({count} of {every} vectors, as the core is large)"
 
 
 def check_netlist(

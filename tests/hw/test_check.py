@@ -15,13 +15,16 @@ from scm_hw.sim.vectors import Vectors
 from scm_hw.verify import SimResult, check
 from scm_hw.verify.check import (
     AMARANTH_VECTORS,
+    SIMULATORS,
     Tools,
     check_core,
     check_files,
     check_interface,
     check_netlist,
     choose_tools,
+    chosen_rows,
     parse_simulators,
+    select_vectors,
     simulate,
 )
 from scm_hw.verify.rows import CheckRows, check_rows
@@ -192,6 +195,29 @@ def test_lint_sees_everything_that_is_emitted(
     (handed_out / name).write_text(f"module {module}{truncation}")
     with pytest.raises(ToolError, match=rf"{module} fails Verilator's lint.*WIDTHTRUNC"):
         check_files(handed_out, design, tmp_path / "work", silent, Tools(bench=False))
+
+
+def test_a_large_core_is_interpreted_less_and_says_so(
+    design: Design, rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Icarus and the test bench see some of the vectors, Verilator all, Amaranth none."""
+    every = len(rows.inputs)
+    assert len(chosen_rows(design, rows)) == every
+    monkeypatch.setattr(check, "INTERPRETED_STEPS", 40 * len(design.program.ops))
+    monkeypatch.setattr(check, "AMARANTH_OPERATIONS", len(design.program.ops) - 1)
+    monkeypatch.setattr(check, "run_icarus", lambda _source, vectors, *_, **__: vectors)
+    monkeypatch.setattr(check, "run_verilator", lambda _source, vectors, *_, **__: vectors)
+    assert len(select_vectors(design, rows)) == 40
+    for simulator, count in (("icarus", 40), ("verilator", every)):
+        assert len(simulate(design, rows, simulator, tmp_path)) == count
+    monkeypatch.setattr(check, "simulate", lambda *args, **_: verdict(args[2]))
+    told: list[str] = []
+    check_core(design, rows, SIMULATORS, tmp_path / "all", tmp_path, told.append)
+    assert told == [
+        "leaving out amaranth, which is slow on so many operations",
+        f"simulating in icarus (40 of {every} vectors, as the core is large)",
+        "simulating in verilator",
+    ]
 
 
 def test_amaranth_is_left_out_for_many_lanes(

@@ -248,13 +248,31 @@ def test_every_port_has_the_name_of_its_signal() -> None:
         for i, c in enumerate(codes)
     ]
     pair = build.add(Concat(tuple(bits), (1, 1), part=node_part(2, 0)))
-    outputs = [
-        build.add(Table(pair, contents, part=node_part(2, i)))
-        for i, contents in enumerate([(0, 1, 1, 0), (1, 0, 0, 0)])
-    ]
+    outputs = []
+    for i, contents in enumerate([(0, 1, 1, 0), (1, 0, 0, 0)]):
+        table = build.add(Table(pair, contents, part=node_part(2, i)))
+        outputs.append(build.add(Xor((table, bits[i]), part=node_part(2, i))))
     program = build.program(tuple(codes), tuple(outputs))
     core = check(program, schedule(program, clock_mhz=100))
     text = to_verilog(core, "scm_core")
     (ports,) = re.findall(r"module scm_core_layer2_node1\((.*)\);", text)
     assert {"layer1_node0_2_c0", "layer1_node1_3_c0"} < set(ports.split(", "))
     assert "port$" not in text
+
+
+def test_nodes_of_one_operation_share_the_module_of_their_layer() -> None:
+    """Every tool goes through all modules for each of them."""
+    build = Builder()
+    code = build.add(Input(0, 0, 15, name="x0"))
+    first = [
+        build.add(AtLeast(code, 3 * i + 1, name=f"layer1.node{i}", part=node_part(1, i)))
+        for i in range(5)
+    ]
+    tables = []
+    for i in range(3):
+        index = build.add(Concat(tuple(first[i : i + 3]), (1, 1, 1), part=node_part(2, i)))
+        tables.append(build.add(Table(index, (0, 1, 1, 0, 1, 0, 0, 1), part=node_part(2, i))))
+    program = build.program((code,), (*tables, first[4]))
+    core = check(program, schedule(program, clock_mhz=100))
+    modules = re.findall(r"^module (\w+)", to_verilog(core, "scm_core"), re.MULTILINE)
+    assert sorted(modules) == ["scm_core", "scm_core_layer1", "scm_core_layer2"]

@@ -11,7 +11,7 @@ from scm_hw.ir import Constant, Field, Input, Kind, Op, Ref, operands, part_of, 
 from scm_hw.report._html_elements import count
 from scm_hw.report._stages import KINDS
 from scm_hw.report.blocks.parts import Block, Span, Wire, total_cost
-from scm_hw.rtl.core import module_of
+from scm_hw.rtl.modules import Modules
 from scm_hw.schedule import Schedule, by_operation
 
 # More layers than these are drawn in groups.
@@ -52,6 +52,7 @@ class _Blocks:
         self.program, self.schedule, self.first = design.program, design.schedule, first
         self.costs = by_operation(self.program, self.schedule)
         layers = max((part_of(op).layer for op in self.program.ops), default=0)
+        self.modules = Modules(self.program)
         self.layers_each = -(-layers // MAX_LAYERS)
         groups: dict[Key, list[Ref]] = defaultdict(list)
         for ref, op in self.program:
@@ -119,7 +120,7 @@ class _Blocks:
     def _modules(self, refs: Sequence[Ref]) -> tuple[str, ...]:
         """Those that hold logic: what has no cycle is wiring of its readers."""
         ops = (self.program.ops[ref] for ref in refs if self.schedule.cycles[ref] is not None)
-        return tuple(filter(None, dict.fromkeys(module_of(self.program, op) for op in ops)))
+        return tuple(filter(None, dict.fromkeys(self.modules.of(op) for op in ops)))
 
     def wires(self) -> list[Wire]:
         """Each value once for every block that reads it."""
