@@ -20,6 +20,7 @@ from scm_hw.load import integers, read_model
 from scm_hw.rtl.queue import Queued
 from scm_hw.rtl.values import shape_of
 from scm_model import Model
+from scm_model.flags import MARGIN, flag_kinds, flag_names
 
 # The only field of a classifier's result.
 CLASS = "class"
@@ -77,6 +78,8 @@ class Core(wiring.Component):
         words = [f"P0_{name}" for name in given.targets]
         self.inputs = _layout([*given.signals, *words], self.design.input_ranges)
         outputs = given.targets if given.classes is None else (CLASS,)
+        self.flags = flag_names(self.design.hardware)
+        outputs += self.flags
         self.outputs = _layout(outputs, self.design.output_ranges)
         super().__init__(
             {"i": In(stream.Signature(self.inputs)), "o": Out(stream.Signature(self.outputs))}
@@ -111,12 +114,19 @@ class Core(wiring.Component):
 
     def decode(self, result: Any) -> dict[str, Any]:
         """The fields of `o.payload` in the units of the targets, or the label of the class."""
-        fields = [int(result[name]) for name in self.outputs.members]
+        grid = 2.0**self.design.fixed.grid_bits
+        kinds = zip(self.flags, flag_kinds(self.design.hardware), strict=True)
+        worth = {
+            name: int(result[name]) / grid if kind == MARGIN else bool(result[name])
+            for name, kind in kinds
+        }
+        names = [name for name in self.outputs.members if name not in worth]
+        fields = [int(result[name]) for name in names]
         if self.design.model.classes is not None:
-            return {CLASS: self.design.model.classes[fields[0]]}
+            return {CLASS: self.design.model.classes[fields[0]]} | worth
         low, high = self.design.hardware.target_min, self.design.hardware.target_max
-        values = np.asarray(fields) / 2.0**self.design.fixed.grid_bits * (high - low) + low
-        return dict(zip(self.outputs.members, map(float, values), strict=True))
+        values = np.asarray(fields) / grid * (high - low) + low
+        return dict(zip(names, map(float, values), strict=True)) | worth
 
 
 def _layout(names: Sequence[str], reaches: Sequence[Range]) -> data.StructLayout:

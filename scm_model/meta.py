@@ -165,6 +165,11 @@ class Meta:
         return horizon
 
     @property
+    def flags(self) -> Any:
+        """What is said of the flags of a machine that has such; None without."""
+        return self.json.get("flags") if self.version >= 4 else None
+
+    @property
     def columns(self) -> list[Any] | None:
         """What is said of the columns of a machine that has such; None without."""
         value = self.json.get("columns") if self.version >= 3 else None

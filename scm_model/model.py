@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from scm_model import reference
 from scm_model.encoder import Encoder
+from scm_model.flags import Flags
 from scm_model.interval import for_bounds
 from scm_model.layers import AnyLayer, FamilyLayer, HiddenLayers, Layer
 from scm_model.mechanism import ExternalModel, Mechanism, NoMechanism
@@ -105,6 +106,8 @@ class Model:
     memory: Memory | None = None
     #: Of a machine with categories or missing values: features are made of columns.
     columns: Columns | None = None
+    #: What it says of its own results.
+    flags: Flags | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.mechanism, ExternalModel):

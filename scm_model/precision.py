@@ -17,6 +17,7 @@ from scm_model.fixed_point import (
     rmse,
     rounded_terms,
 )
+from scm_model.flags import unsure_rows
 from scm_model.model import Model
 from scm_model.reference import classes_of, codes, evaluate
 from scm_model.rounding import JointRounding, bit_values, nearest
@@ -26,6 +27,8 @@ DEFAULT_TOLERANCE = 1e-4
 MAX_FRAC_BITS = 28
 # Below this RMSE (targets span 1) the relative tolerance is taken of this instead.
 NEGLIGIBLE_RMSE = 1e-4
+# A margin near its threshold is nothing to spend bits on, as a class is.
+UNSURE_TOLERANCE = 0.005
 
 
 def choose_fixed_point(
@@ -93,10 +96,19 @@ def _smallest_within(model: Model, tolerance: float, *, jointly: bool) -> FixedP
 def _within(model: Model, pc: Floats, hardware: Floats, tolerance: float) -> bool:
     assert model.evaluation is not None
     if model.is_classifier:
-        return bool((classes_of(pc) != classes_of(hardware)).mean() <= tolerance)
+        right = (classes_of(pc) != classes_of(hardware)).mean() <= tolerance
+        return bool(right) and _flags_within(model, pc, hardware, tolerance)
     target = (model.evaluation.targets - model.target_min) / (model.target_max - model.target_min)
     rmse_pc, rmse_hw = rmse(pc, target), rmse(hardware, target)
     return abs(rmse_hw - rmse_pc) <= tolerance * max(rmse_pc, NEGLIGIBLE_RMSE)
+
+
+def _flags_within(model: Model, pc: Floats, hardware: Floats, tolerance: float) -> bool:
+    """Whether few rows are unsure on one side alone."""
+    if model.flags is None or model.flags.unsure is None:
+        return True
+    on_pc, on_hw = (unsure_rows(model.flags.unsure, outputs) for outputs in (pc, hardware))
+    return bool((on_pc != on_hw).mean() <= max(tolerance, UNSURE_TOLERANCE))
 
 
 def choose_output_bits(

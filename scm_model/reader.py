@@ -17,6 +17,7 @@ from scm_model.column_entries import check_column_ranges, check_column_rows, rea
 from scm_model.encoder import Encoder, most_bits
 from scm_model.entries import Arrays, Entry
 from scm_model.errors import ModelFileError
+from scm_model.flags import Flags, read_flags
 from scm_model.interval import check_interval
 from scm_model.layers import AnyLayer, FamilyLayer, Layer
 from scm_model.mechanism import (
@@ -111,7 +112,18 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
         evaluation=_read_evaluation(arrays, meta, ranges, columns, records=memory is not None),
         memory=memory,
         columns=columns,
+        flags=_read_flags(arrays, meta, task, layers, memory),
     )
+
+
+def _read_flags(
+    arrays: Arrays, meta: Meta, task: str, layers: tuple[AnyLayer, ...], memory: Memory | None
+) -> Flags | None:
+    if meta.flags is None:
+        return None
+    if memory is not None:
+        raise ModelFileError("meta 'flags' must not be beside meta 'memory'")
+    return read_flags(arrays, meta.flags, task, layers)
 
 
 def _feature_names(

@@ -14,7 +14,7 @@ from scm_model.entries import Entry
 
 FORMAT = "scm-model"
 #: The newest version; what an earlier one can say is written as such.
-VERSION = 3
+VERSION = 4
 MAX_META_BYTES = 4 << 20
 MAX_EVALUATION_ROWS = 20_000
 MAX_LAYERS = 256

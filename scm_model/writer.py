@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scm_model.archive import read_archive, write_archive
 from scm_model.column_entries import columns_meta
 from scm_model.entries import arrays_of
+from scm_model.flags import NOVELTY, flags_meta
 from scm_model.layers import AnyLayer, FamilyLayer
 from scm_model.meta import meta_to_bytes
 from scm_model.model import Model
@@ -70,6 +71,8 @@ def model_to_arrays(model: Model) -> dict[str, NDArray[Any]]:
             rows = column_rows(rows)
             evaluation = replace(evaluation, inputs=model.columns.read(evaluation.inputs))
         entries |= arrays_of(evaluation, rows)
+    if model.flags is not None and model.flags.novelty is not None:
+        entries |= arrays_of(model.flags.novelty, NOVELTY)
     if model.history is not None:
         entries |= arrays_of(model.history, HISTORY)
     return {name: np.ascontiguousarray(array) for name, array in entries.items()}
@@ -116,13 +119,17 @@ def _meta(model: Model) -> dict[str, Any]:
         meta["memory"] = {"horizon": model.memory.horizon}
     if model.columns is not None:
         meta["columns"] = columns_meta(model.columns)
+    if model.flags is not None:
+        meta["flags"] = flags_meta(model.flags)
     return meta | {key: model.info[key] for key in INFO_KEYS if model.info.get(key) is not None}
 
 
 def _version(model: Model) -> int:
     """The oldest version that can say it, for readers that know no newer one."""
-    if model.memory is not None or model.columns is not None:
+    if model.flags is not None:
         return VERSION
+    if model.memory is not None or model.columns is not None:
+        return 3
     families = any(isinstance(layer, FamilyLayer) for layer in model.layers)
     return 2 if families or model.decides_by_sign else 1
 

@@ -113,7 +113,7 @@ def test_a_version_that_there_never_was(version: object) -> None:
     with pytest.raises(ModelFileError) as caught:
         model_from_arrays(arrays | {"meta": meta_array(meta)})
     assert str(caught.value) == (
-        f"meta 'version' must be from 1 to 3, not {version!r}; the file is damaged or was written "
+        f"meta 'version' must be from 1 to 4, not {version!r}; the file is damaged or was written "
         "by another program, write it again"
     )
 

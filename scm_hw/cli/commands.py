@@ -194,6 +194,7 @@ def _options(args: argparse.Namespace) -> Options:
         handshake=args.handshake,
         reload=args.reload,
         capacity=args.capacity,
+        flags=args.flags,
         input_register=args.input_register,
         input_format=input_formats(args.input_format),
         output_units=args.output_units,

@@ -132,7 +132,7 @@ def show_build(build: Build, *, beside_paper: bool = False) -> None:
 def show_c_build(build: Build) -> None:
     """What the machine in C gives and takes, and its files."""
     report, names = build.report, build.design.names
-    lines = [_accuracy_line(report), *_interval_lines(report)]
+    lines = [_accuracy_line(report), *_interval_lines(report), *_flag_lines(report)]
     checked = report["vectors"]
     lines.append("not run (--no-sim)" if checked is None else f"{checked:,} vectors, 0 mismatches")
     for size in report["sizes"]:
@@ -149,7 +149,7 @@ def show_c_build(build: Build) -> None:
 
 def summary_lines(report: dict[str, Any]) -> list[str]:
     """Accuracy, time, resources and checks, a line each."""
-    lines = [_accuracy_line(report), *_interval_lines(report)]
+    lines = [_accuracy_line(report), *_interval_lines(report), *_flag_lines(report)]
     lines += [_time_line(report), _resource_line(report)]
     lines += [_around_line(report, part) for part in ("wrapper", "top")]
     lines.append(_routed_line(report))
@@ -192,6 +192,27 @@ def _interval_lines(report: dict[str, Any]) -> list[str]:
         f"rows on the PC, {one['coverage_hw']:.2%} in hardware, mean width {one['width_hw']:.5g}"
         for name, one in interval["targets"].items()
     ]
+
+
+def _flag_lines(report: dict[str, Any]) -> list[str]:
+    """How often flags are set on the test rows, and what they promise."""
+    flags = report.get("flags", {})
+    lines = []
+    if (unsure := flags.get("unsure")) is not None:
+        sure = unsure["accuracy_of_sure_hw"]
+        lines.append(
+            f"unsure of {unsure['share_hw']:.2%} of the rows; wrong without the flag: "
+            f"{unsure['wrong_unflagged_hw']:.2%}, of {unsure['level']:.2%} promised"
+            + ("" if sure is None else f"; accuracy where sure {sure:.4f}")
+        )
+    if (novel := flags.get("novel")) is not None:
+        lines.append(
+            f"novel: {novel['share_hw']:.2%} of the rows, of {novel['rate']:.2%} false alarms "
+            f"promised, by {novel['groups']} groups of hidden bits"
+        )
+    if (outside := flags.get("outside")) is not None:
+        lines.append(f"outside of the training range: {outside['share_hw']:.2%} of the rows")
+    return lines
 
 
 def _rows(report: dict[str, Any]) -> str:

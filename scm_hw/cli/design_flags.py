@@ -88,6 +88,13 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         "--input-register", action="store_true", help="register samples first, a cycle more"
     )
     parser.add_argument(
+        "--flags",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether the model's flags (unsure, novel, outside) are outputs of the core (default: "
+        "where the model has them)",
+    )
+    parser.add_argument(
         "--reload",
         choices=RELOADS,
         default="none",

@@ -51,6 +51,7 @@ from scm_hw.target import TECHNOLOGIES
 from scm_hw.target.resources import Needs, Resources
 from scm_hw.tools.synthesis import synthesise
 from scm_hw.tools.toolchain import Toolchain
+from scm_model.flags import flag_names
 
 CORE = "scm_core"
 # What decides the bytes of a design besides the model and the options.
@@ -147,6 +148,7 @@ class Design:
     def verilog(self) -> str:
         """The core as Verilog: equal text for equal designs."""
         outputs = self.model.targets if self.model.classes is None else ("class",)
+        outputs += flag_names(self.hardware)
         return headed(
             to_verilog(self.core, self.names.core),
             f"{self.names.core}: a stochastic configuration machine",
@@ -263,6 +265,8 @@ class Design:
             del options["reload"]
         if self.processor is None:
             del options["capacity"]
+        if self.options.flags is None:
+            del options["flags"]
         facts = {
             "name": self.names.prefix,
             "model": self.model_digest,
@@ -299,6 +303,23 @@ def synthesised_cells(verilog: str, core: str, board: Board) -> Resources | None
     return None if family is None else synthesise({f"{core}.v": verilog}, core, family)
 
 
+def _with_flags(model: Model, options: Options) -> Model:
+    """The model with the flags that are asked for: those that it has, unless told otherwise."""
+    if options.flags and model.flags is None:
+        raise OptionError(
+            "flags must be calibrated in training; train with fit --flags 0.01, or a classifier "
+            "with --unsure 0.05, or leave --flags out"
+        )
+    if options.flags is False:
+        return replace(model, flags=None)
+    if model.flags is not None and options.reload != "none":
+        raise OptionError(
+            f"reload must be none for a model with flags, not {options.reload}; leave the flags "
+            "out with --no-flags"
+        )
+    return model
+
+
 def compile_model(
     model: Model,
     board: Board,
@@ -314,6 +335,7 @@ def compile_model(
     limit, `measure` does, if it is given.
     """
     options = options or Options()
+    model = _with_flags(model, options)
     if options.reload != "none" and model.memory is not None:
         raise OptionError(
             f"reload must be none for a machine with memory, not {options.reload}; leave --reload "

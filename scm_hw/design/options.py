@@ -46,6 +46,8 @@ class Options:
     toolchain: str = "auto"
     reload: str = "none"
     capacity: str | None = None
+    flags: bool | None = None
+    """None: as the model has them."""
 
     def __post_init__(self) -> None:
         if self.reload != "none":

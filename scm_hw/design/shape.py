@@ -246,6 +246,11 @@ def _fold_first(
             f"fold must be none or auto for a model of families, not {options.fold}; "
             "train with fewer --luts if it must be smaller"
         )
+    if model.flags is not None:
+        raise OptionError(
+            f"fold must be none or auto for a model with flags, not {options.fold}; "
+            "leave the flags out with --no-flags"
+        )
     folds = parse_fold(options.fold, len(model.layers))
     return plan_fold(
         fold_machine(lowered),

@@ -108,7 +108,10 @@ def _input_field(feature: Feature, column: Column, offset: int) -> Field:
 def output_fields(description: Description) -> list[Field]:
     kind = "word" if description.classes is None else "class"
     found, offset = [], 0
-    for port in description.outputs:
+    flags = len(description.outputs) - description.flags
+    for place, port in enumerate(description.outputs):
+        if place >= flags:
+            kind = "flag" if port.bits == 1 else "word"
         scale = (port.fraction, port.low, port.high)
         half = 1 << port.bits - 1
         reach = (-half, half - 1) if port.signed else (0, 2 * half - 1)

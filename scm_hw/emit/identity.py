@@ -13,6 +13,7 @@ from scm_hw.load.processor import unused
 from scm_hw.load.records import COMPLETE, record_bit
 from scm_hw.rtl.uart import Hello, buffer_capacity
 from scm_hw.rtl.uart.description import Description, Feature, Output, Reload, Word
+from scm_model.flags import MARGIN, flag_kinds, flag_names
 
 
 def describe(design: Design, name: str = "") -> Description:
@@ -43,6 +44,7 @@ def describe(design: Design, name: str = "") -> Description:
         columns=() if model.columns is None else model.columns.columns,
         output_bits=fixed.grid_bits if fixed.grid_bits < fixed.product_bits else None,
         reload=_reload(design),
+        flags=len(flag_names(design.hardware)),
     )
 
 
@@ -141,7 +143,9 @@ def _scale(design: Design, target: int, fraction: int) -> tuple[int, float, floa
 
 def _outputs(design: Design) -> tuple[Output, ...]:
     reaches = design.output_ranges
-    flags = () if design.records is None else (Output(COMPLETE, 1, False, 0, 0.0, 1.0),)
+    flags = _flags(design)
+    if design.records is not None:
+        flags = (Output(COMPLETE, 1, False, 0, 0.0, 1.0),)
     if design.model.is_classifier:
         reach = reaches[0]
         return (Output("class", reach.width, reach.signed, 0, 0.0, 1.0), *flags)
@@ -151,6 +155,16 @@ def _outputs(design: Design) -> tuple[Output, ...]:
         for i, (name, r) in enumerate(zip(design.model.targets, reaches, strict=False))
     )
     return (*outputs, *flags)
+
+
+def _flags(design: Design) -> tuple[Output, ...]:
+    """Margin and flags behind the outputs; a margin is fixed point as the scores are."""
+    names, kinds = flag_names(design.hardware), flag_kinds(design.hardware)
+    reaches = design.output_ranges[len(design.output_ranges) - len(names) :]
+    return tuple(
+        Output(name, r.width, r.signed, design.fixed.grid_bits * (kind == MARGIN), 0.0, 1.0)
+        for name, kind, r in zip(names, kinds, reaches, strict=True)
+    )
 
 
 def identity(design: Design, name: str = "") -> tuple[Hello, bytes]:

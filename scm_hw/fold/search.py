@@ -32,7 +32,7 @@ MOST_NODES_PER_LUT = 6
 
 def foldable(model: Model) -> bool:
     """Whether a folded core can be built at all: of nodes, one after the other in its lanes."""
-    return bool(model.layers) and model.families is None
+    return bool(model.layers) and model.families is None and model.flags is None
 
 
 def surely_too_large(model: Model, fixed: FixedPoint, device: Device) -> bool:

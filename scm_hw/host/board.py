@@ -134,6 +134,14 @@ class Board:
         results, _ = self.predict_integers(inputs, progress)
         return meaning.units(results)
 
+    def predict_with_flags(
+        self, rows: Any, mechanism: Any = None, progress: Progress | None = None
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """What :meth:`predict` gives, and margin and flags of each row by name."""
+        meaning = self.description
+        results, _ = self.predict_integers(meaning.inputs(rows, mechanism), progress)
+        return meaning.units(results), meaning.flag_values(results)
+
     def predict_integers(
         self, rows: NDArray[np.int64], progress: Progress | None = None
     ) -> tuple[NDArray[np.int64], Answers]:

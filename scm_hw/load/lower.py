@@ -33,6 +33,7 @@ from scm_hw.ir import (
     node_part,
 )
 from scm_hw.load.lower_columns import inputs_and_codes
+from scm_hw.load.lower_flags import lower_flags
 from scm_hw.load.lower_inputs import first_layer_inputs, held_code
 from scm_hw.load.lower_mechanism import mechanism_terms
 from scm_hw.load.lowered import Lowered, LoweredLayer, Terms
@@ -108,6 +109,7 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
         )
     with build.within(ARGMAX):
         outputs = (_class(build, model, scores),) if model.is_classifier else scores
+    outputs += lower_flags(build, model, fixed, nodes, codes, scores)
     program = build.program((*inputs, *words), outputs)
     return Lowered(program, layers, scores, constants, *kinds)
 

@@ -70,7 +70,8 @@ def built_in(model: Model, frac_bits: int, room: Room | None) -> Loaded:
 
 
 def loaded(model: Model, capacity: Capacity) -> Loaded:
-    """A model for a processor that is there. OptionError where it doesn't fit."""
+    """A model for a processor that is there, without flags. OptionError where it doesn't fit."""
+    model = replace(model, flags=None)
     check_loadable(model)
     if model.is_classifier != capacity.classes:
         kinds = ("outputs", "classes")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntFlag
 
 from scm_hw.errors import OptionError
@@ -98,9 +98,10 @@ def make_upload(
 ) -> Upload:
     """The upload of a model for a core whose tables have these widths and that digest.
 
-    `model` is in the units of the core's ports. OptionError where hidden layers or formats differ,
-    or a coefficient has no place in its table.
+    `model` is in the units of the core's ports; its flags are left out, as the core has none.
+    OptionError where hidden layers or formats differ, or a coefficient has no place in its table.
     """
+    model = replace(model, flags=None)
     check_supported(model)
     fixed = reload_fixed_point(model, frac_bits, output_bits)
     lowered = lower_model(model, fixed)

@@ -68,7 +68,7 @@ def traces(design: Design, rows: CheckRows) -> list[Trace]:
     span, low = model.target_max - model.target_min, model.target_min
     linear = seen.mechanism + seen.x @ model.linear + model.intercept
     nodes = hidden_output(seen, model.readout)
-    outputs = rows.hardware
+    outputs = rows.hardware[:, : model.outputs]
     hardware = normalised_results(model, design.hardware, design.fixed, outputs)
     return [
         Trace(
@@ -87,8 +87,9 @@ def accuracy_section(report: dict[str, Any]) -> Section:
     """RMSE or accuracy of PC and hardware, and the paper's FPGA case beside this one."""
     if "rmse_pc" in report:
         found = [_rmse_table(report), *_units_table(report), *_interval_table(report)]
+        found += _flags_table(report)
     elif "accuracy_pc" in report:
-        found = [_accuracy_table(report)]
+        found = [_accuracy_table(report), *_flags_table(report)]
     else:
         found = [el("p", NO_ROWS)]
     beside = table(
@@ -165,6 +166,21 @@ def _interval_table(report: dict[str, Any]) -> list[Html]:
     columns = ("Target", "Inside, PC", "Inside, FPGA", "Mean width, PC", "Mean width, FPGA")
     caption = f"Share of evaluation rows inside the interval of level {interval['level']:.2%}"
     return [table(caption, columns, rows), remark]
+
+
+def _flags_table(report: dict[str, Any]) -> list[Html]:
+    """How often the flags are set, of a model that has such."""
+    flags = report.get("flags", {})
+    rows = []
+    for flag, one in flags.items():
+        promise = NOTHING
+        if "level" in one:
+            wrong = f"{one['wrong_unflagged_hw']:.2%}"
+            promise = f"wrong without it: {wrong} of the rows, at most {one['level']:.2%} promised"
+        if "rate" in one:
+            promise = f"false alarms: at most {one['rate']:.2%} promised"
+        rows.append((flag, f"{one['share_hw']:.2%}", promise))
+    return [table("Flags on the evaluation rows", ("Flag", "Set", ""), rows)] if rows else []
 
 
 def _accuracy_table(report: dict[str, Any]) -> Html:

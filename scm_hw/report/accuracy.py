@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.load import Evaluation, FixedPoint, Model, classes_of, normalised_results, rmse
+from scm_model.flags import NOVEL, OUTSIDE, UNSURE, flag_kinds, unsure_rows
 from scm_model.interval import covered, of_points
 from scm_model.scaling import from_unit
 
@@ -32,6 +33,7 @@ def accuracy(
 
     `built` is the model in the units of the hardware, `model` the one on the PC.
     """
+    whole, hardware = hardware, hardware[:, : 1 if model.is_classifier else model.outputs]
     if model.is_classifier:
         right_pc = classes_of(pc) == evaluation.targets
         right_hw = hardware[:, 0] == evaluation.targets
@@ -39,12 +41,12 @@ def accuracy(
             "accuracy_pc": float(right_pc.mean()),
             "accuracy_hw": float(right_hw.mean()),
             "rows": len(evaluation),
-        }
-    bounds = {}
+        } | _flags(model, built, evaluation, pc, whole)
+    bounds = _flags(model, built, evaluation, pc, whole)
     measured = normalised_results(model, built, fixed, hardware)
     apart = np.abs(measured - pc)
     if model.level is not None:
-        bounds = _bounds(model, evaluation, pc, measured)
+        bounds |= _bounds(model, evaluation, pc, measured)
         model, k = of_points(model), model.points
         evaluation = replace(evaluation, targets=evaluation.targets[:, :k])
         pc, measured = pc[:, :k], measured[:, :k]
@@ -79,6 +81,40 @@ def accuracy(
         },
         "rows": len(evaluation),
     } | bounds
+
+
+def _flags(
+    model: Model,
+    built: Model,
+    evaluation: Evaluation,
+    pc: NDArray[np.float64],
+    hardware: NDArray[np.int64],
+) -> dict[str, Any]:
+    """How often each flag is set; of an unsure classifier also how often it is wrong unflagged."""
+    names = flag_kinds(built)
+    if model.flags is None or not names:
+        return {}
+    bits = dict(zip(names, hardware[:, -len(names) :].T, strict=True))
+    found: dict[str, Any] = {}
+    if model.flags.unsure is not None:
+        unsure, wrong = bits[UNSURE] == 1, hardware[:, 0] != evaluation.targets
+        on_pc = unsure_rows(model.flags.unsure, pc)
+        found[UNSURE] = {
+            "level": model.flags.unsure.level,
+            "share_pc": float(on_pc.mean()),
+            "share_hw": float(unsure.mean()),
+            "wrong_unflagged_hw": float((wrong & ~unsure).mean()),
+            "accuracy_of_sure_hw": float(1 - wrong[~unsure].mean()) if (~unsure).any() else None,
+        }
+    if model.flags.novelty is not None:
+        found[NOVEL] = {
+            "rate": model.flags.novelty.rate,
+            "groups": len(model.flags.novelty.groups),
+            "share_hw": float(bits[NOVEL].mean()),
+        }
+    if OUTSIDE in bits:
+        found[OUTSIDE] = {"share_hw": float(bits[OUTSIDE].mean())}
+    return {"flags": found}
 
 
 def _bounds(

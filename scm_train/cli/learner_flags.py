@@ -98,6 +98,20 @@ def _add_growth(add: Callable[..., Any]) -> None:
         "each target as further outputs, which hold this share of rows",
     )
     add(
+        "--unsure",
+        type=real,
+        metavar="SHARE",
+        help="of a classifier, the share of rows that may be wrong without being flagged, such as "
+        "0.05: the machine has its margin and the flag unsure as further outputs",
+    )
+    add(
+        "--flags",
+        type=real,
+        metavar="RATE",
+        help="rate of false alarms, such as 0.01, of the flag novel, a further output for rows "
+        "unlike those of training; and the flag outside, where a port can tell",
+    )
+    add(
         "--loss",
         type=one_of("squared_error", "huber"),
         help="loss of a regression: squared_error, or huber, with which outliers count less",

@@ -80,6 +80,12 @@ def _check_flags(args: argparse.Namespace) -> None:
             "--interval must be left out with --lags; records in the order of time are not "
             "exchangeable, and coverage can't be guaranteed"
         )
+    for flag in ("unsure", "flags"):
+        if getattr(args, flag, None) is not None:
+            raise ParameterError(
+                f"--{flag} must be left out with --lags; records in the order of time are not "
+                "exchangeable, and its rate can't be guaranteed"
+            )
     if args.trials != 1:
         raise ParameterError("--trials must be 1 with --lags")
 

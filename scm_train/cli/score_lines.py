@@ -44,12 +44,28 @@ def _is_number(value: object) -> bool:
 
 def tested_lines(scores: Mapping[str, Any], classes: Sequence[Any] | None) -> list[str]:
     """The scores of :func:`scm_train.evaluation.scores.score`; files of others may have fewer."""
+    flags = _of_flags(_mapping(scores.get("unsure")), _mapping(scores.get("novel")))
     if _is_number(scores.get("accuracy")):
-        return _of_classes(scores, classes)
+        return _of_classes(scores, classes) + flags
     if _mapping(scores.get("rmse_raw")):
-        return _of_targets(scores)
+        return _of_targets(scores) + flags
     shown = {name: value for name, value in scores.items() if _is_number(value)}
     return [f"  {name.replace('_', ' ')} {value:.6g}" for name, value in shown.items()]
+
+
+def _of_flags(unsure: Mapping[str, Any], novel: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if all(_is_number(unsure.get(key)) for key in ("share", "wrong_unflagged", "level")):
+        line = (
+            f"  unsure of {unsure['share']:.2%}; wrong and not unsure: "
+            f"{unsure['wrong_unflagged']:.2%}, of {unsure['level']:.2%} promised"
+        )
+        if _is_number(unsure.get("accuracy_of_sure")):
+            line += f"; accuracy where sure {unsure['accuracy_of_sure']:.2%}"
+        lines.append(line)
+    if all(_is_number(novel.get(key)) for key in ("share", "rate")):
+        lines.append(f"  novel: {novel['share']:.2%}, of {novel['rate']:.2%} false alarms promised")
+    return lines
 
 
 def _course(scores: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scm_model import Evaluation, FamilyLayer, Model, classes_of
+from scm_model import Evaluation, FamilyLayer, Model, classes_of, evaluate
+from scm_model.flags import novel_rows, unsure_rows
 from scm_model.interval import covered, of_points
 from scm_model.memory import check_first
 from scm_model.scaling import from_unit, to_unit
@@ -30,9 +31,32 @@ def score(
     does not vary; one with bounds also the ``level`` of its intervals, their ``coverage`` and their
     mean width, ``width_raw``. A classifier adds ``accuracy``, ``balanced_accuracy``, ``majority``,
     the accuracy of always answering the most frequent class, and ``confusion``: a row per class, a
-    column per answer.
+    column per answer. Of a machine with flags there are ``unsure`` and ``novel``.
     """
-    return _scores(machine, machine.decision(X, mechanism_values), targets)
+    y_norm = machine.decision(X, mechanism_values)
+    return _scores(machine, y_norm, targets) | _flag_scores(machine, X, y_norm, targets)
+
+
+def _flag_scores(
+    machine: Model, X: NDArray, y_norm: NDArray[np.float64], targets: NDArray
+) -> dict[str, Any]:
+    """The shares of rows that have a flag; of an unsure classifier also of those that are wrong
+    without it, and the accuracy where it is sure."""
+    flags, found = machine.flags, {}
+    if flags is None:
+        return found
+    if flags.unsure is not None:
+        unsure, right = unsure_rows(flags.unsure, y_norm), classes_of(y_norm) == targets
+        found["unsure"] = {
+            "level": flags.unsure.level,
+            "share": float(unsure.mean()),
+            "wrong_unflagged": float((~right & ~unsure).mean()),
+            "accuracy_of_sure": float(right[~unsure].mean()) if (~unsure).any() else None,
+        }
+    if flags.novelty is not None:
+        novel = novel_rows(flags.novelty, evaluate(machine, X).hidden)
+        found["novel"] = {"rate": flags.novelty.rate, "share": float(novel.mean())}
+    return found
 
 
 def record_scores(machine: Model, rows: Evaluation) -> dict[str, Any]:

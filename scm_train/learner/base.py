@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scm_model import Model
+from scm_model import Model, evaluate
 from scm_model.columns import column_names, has_default_names, in_memory, in_order
+from scm_model.flags import novel_rows
 from scm_train import model_file
 from scm_train.algorithms import ALGORITHMS
 from scm_train.cluster.run import as_array, train_distributed, train_families_distributed
@@ -23,6 +24,7 @@ from scm_train.data.fit_columns import ColumnRules
 from scm_train.errors import ClippedWarning, DataError, ModelFileError, ParameterError
 from scm_train.estimator_rows import TrainingRows, training_rows, with_test_rows
 from scm_train.learner.parameters import LearnerParameters, defaults
+from scm_train.training.flags import check_flags, flags_trainer
 from scm_train.training.intervals import interval_trainer
 from scm_train.training.parameters import DEFAULT_NODES, growth_of, input_bits_of
 from scm_train.training.robust import check_loss, robust_trainer
@@ -118,6 +120,8 @@ class Learner(LearnerParameters):
             train = robust_trainer(train, families)
         if self.interval is not None:
             train = interval_trainer(train)
+        if check_flags(parameters, self._task == "classification"):
+            train = flags_trainer(train)
         self.machine_, self.history_ = train(algorithm, parameters, task, eval_set, random)
         return self
 
@@ -149,6 +153,8 @@ class Learner(LearnerParameters):
             raise ParameterError("interval must be None for rows on a cluster")
         if check_loss(self.loss, self.readout == "logistic"):
             raise ParameterError("loss must be 'squared_error' for rows on a cluster, not 'huber'")
+        if self.unsure is not None or self.flags is not None:
+            raise ParameterError("unsure and flags must be None for rows on a cluster")
         X, y = as_array(X), as_array(y)
         self._keep_names(names)
         self.n_features_in_ = X.shape[1]
@@ -181,6 +187,14 @@ class Learner(LearnerParameters):
             # The level of whoever called `predict`, so many calls further out.
             warnings.warn("; ".join(clipping_lines(clipped)), ClippedWarning, stacklevel=3 + depth)
         return self.machine_.decision(rows)
+
+    def is_novel(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which rows (n,) are unlike those of training; of a learner that has ``flags``."""
+        check_is_fitted(self)
+        flags = self.machine_.flags
+        if flags is None or flags.novelty is None:
+            raise ParameterError("flags must be set before fit for novel rows, such as flags=0.01")
+        return novel_rows(flags.novelty, evaluate(self.machine_, in_memory(X)).hidden)
 
     def _feature_names(self) -> tuple[str, ...]:
         named = getattr(self, "feature_names_in_", None)

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from scm_model import Model, classes_of
+from scm_model.flags import margins, unsure_rows
 from scm_train.cluster.run import is_distributed
 from scm_train.data.eval_set import check_pair
 from scm_train.errors import DataError, ParameterError
@@ -96,6 +97,18 @@ class Classifier(ClassifierMixin, Learner):
         if outputs.shape[1] == 1:
             return outputs[:, 0]
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
+
+    def margin(self, X: ArrayLike) -> NDArray[np.float64]:
+        """By how much the answer leads the next best one, (n,)."""
+        return margins(self._decision(X))
+
+    def is_unsure(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which answers (n,) are unsure; of a classifier that has ``unsure``."""
+        check_is_fitted(self)
+        flags = self.machine_.flags
+        if flags is None or flags.unsure is None:
+            raise ParameterError("unsure must be set before fit for that, such as unsure=0.05")
+        return unsure_rows(flags.unsure, self._decision(X))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities (n, classes).

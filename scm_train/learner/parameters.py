@@ -141,6 +141,13 @@ class LearnerParameters(BaseEstimator):
         Of a regressor: with ``"huber"`` rows whose targets lie far off count less, by reweighted
         least squares with weights from the scale of the residuals. ``history_.outliers`` has
         their numbers.
+    unsure : float or None
+        Of a classifier: the share of rows that may be answered wrongly without being flagged, such
+        as 0.05. The machine has its margin and the flag ``unsure`` as further outputs. A fifth of
+        the training rows is held back to calibrate it.
+    flags : float or None
+        The share of false alarms, such as 0.01, of the flag ``novel``: a further output that is
+        set for rows whose hidden bits are unlike those of training. The same rows are held back.
     verbose : bool
         Show a progress bar, on a terminal.
     """
@@ -182,6 +189,8 @@ class LearnerParameters(BaseEstimator):
         missing: str = "code",
         interval: float | None = None,
         loss: str = "squared_error",
+        unsure: float | None = None,
+        flags: float | None = None,
         verbose: bool | int = False,
     ):
         self.luts = luts
@@ -218,6 +227,8 @@ class LearnerParameters(BaseEstimator):
         self.missing = missing
         self.interval = interval
         self.loss = loss
+        self.unsure = unsure
+        self.flags = flags
         self.verbose = verbose
 
 

@@ -135,6 +135,11 @@ def _trained(
     plant: Model | None,
 ) -> tuple[Model, History]:
     """The learner's machine on rows of taps, with its memory, behind the plant."""
+    if learner.unsure is not None or learner.flags is not None:
+        raise ParameterError(
+            "unsure and flags must be None for records; they are not exchangeable, and no rate "
+            "could be guaranteed"
+        )
     if learner.interval is not None:
         raise ParameterError(
             "interval must be None for records; they are not exchangeable, and no coverage "

@@ -65,6 +65,10 @@ def _check(machine: Model, ridge: float) -> None:
     for is_so, what in (
         # They would have to be calibrated again, on rows that the readout isn't fitted to.
         (machine.level is not None, "predictions alone, not bounds"),
+        (
+            machine.flags is not None and machine.flags.unsure is not None,
+            "classes alone, not the flag unsure",
+        ),
         (not len(machine.readout), "hidden nodes, not a linear part alone"),
         (machine.memory is not None, "rows of its own, not memory"),
         (isinstance(machine.mechanism, ExternalModel), "its mechanism inside, not from outside"),

@@ -113,7 +113,7 @@ BAD = {
     "truncated model": build_case(model="truncated.npz", message="model file truncated.npz .*"),
     "newer model": build_case(
         model="newer.npz",
-        message="model file newer.npz: meta 'version' must be at most 3, not 4; inst",
+        message="model file newer.npz: meta 'version' must be at most 4, not 5; inst",
     ),
     "text for a model": build_case(model="text.csv", message="model file text.csv .*"),
     "tanh model": build_case(model="tanh.npz", message="layer 1 .*tanh"),

@@ -35,7 +35,9 @@ from scm_model.raw_columns import FULL_RANGE, VALUE
 from scm_model.raw_table import RawTable
 from tests.column_models import FEATURES, column_model, raw_rows, with_columns
 from tests.hw.fake_board import FakeBoard
+from tests.hw.test_c import ran
 from tests.hw.test_families import family_model
+from tests.hw.test_gate_level import netlist_of, simulated
 from tests.support import optimise
 
 ARTY = get("arty-a7")
@@ -115,6 +117,15 @@ def test_every_simulator_gives_its_integers(kind: str, simulator: str, tmp_path:
     design = design_of(kind)
     rows = check_rows(design, design.model.evaluation)
     assert simulate(design, rows, simulator, tmp_path).ok
+
+
+@pytest.mark.parametrize("kind", ["families", "classes"])
+def test_the_netlist_and_c_give_its_integers(kind: str, tmp_path: Path) -> None:
+    design = design_of(kind)
+    rows = check_rows(design, design.model.evaluation)
+    assert ran(design.program, rows.inputs, tmp_path, rows.outputs) == len(rows.inputs)
+    found = simulated(design, netlist_of(design, tmp_path), tmp_path)
+    assert found.ok and found.vectors > 20
 
 
 def test_a_folded_core_gives_its_integers(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.support import model_arrays
 
 JSON = "entry 'meta' must be JSON in UTF-8"
 FORMAT = "meta 'format' must be 'scm-model', not {}; this is not a model file of scm_train"
-TOO_NEW = "meta 'version' must be at most 3, not {}; install a newer scm-hw"
+TOO_NEW = "meta 'version' must be at most 4, not {}; install a newer scm-hw"
 NAMES = "meta 'features' must be a list of 1 to 65536 names"
 
 DAMAGED = "; the file is damaged or was written by another program, write it again"
@@ -32,10 +32,10 @@ META = [
     (meta(format=None), FORMAT.format("None")),
     (meta(version=4), TOO_NEW.format(4)),
     (meta(version=10**30), TOO_NEW.format(10**30)),
-    (meta(version=0), "meta 'version' must be from 1 to 3, not 0" + DAMAGED),
-    (meta(version="1"), "meta 'version' must be from 1 to 3, not '1'" + DAMAGED),
-    (meta(version=True), "meta 'version' must be from 1 to 3, not True" + DAMAGED),
-    (meta(version=1.0), "meta 'version' must be from 1 to 3, not 1.0" + DAMAGED),
+    (meta(version=0), "meta 'version' must be from 1 to 4, not 0" + DAMAGED),
+    (meta(version="1"), "meta 'version' must be from 1 to 4, not '1'" + DAMAGED),
+    (meta(version=True), "meta 'version' must be from 1 to 4, not True" + DAMAGED),
+    (meta(version=1.0), "meta 'version' must be from 1 to 4, not 1.0" + DAMAGED),
     (meta(task="ranking"), "meta 'task' must be one of regression, classification, not 'ranking'"),
     (meta(task=["x"]), "meta 'task' must be one of regression, classification, not ['x']"),
     (meta(algorithm=""), "meta 'algorithm' must be a non-empty string, not ''"),

@@ -117,6 +117,8 @@ def test_every_flag_reaches_the_learner(monkeypatch):
         "max_nodes": [4, 3],
         "interval": None,
         "loss": "squared_error",
+        "unsure": None,
+        "flags": None,
         "layers": 2,
         "activation": ["sign", "step"],
         "candidates": [9, 8],

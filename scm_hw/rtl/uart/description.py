@@ -107,6 +107,8 @@ class Description:
     """What a core has room for that is given whole models."""
     idle: tuple[int, int] = (0, 0)
     """How many inputs and outputs, the last ones, a processor's model has no use for."""
+    flags: int = 0
+    """How many of the last outputs say what the others are worth: margin and flags."""
 
     @property
     def in_widths(self) -> list[int]:
@@ -131,6 +133,8 @@ class Description:
         }
         if self.records:
             record["records"] = True
+        if self.flags:
+            record["flags"] = self.flags
         if self.reload is not None:
             record["reload"] = asdict(self.reload)
         if self.processor is not None:
@@ -164,6 +168,7 @@ class Description:
                 reload=_reload(record.get("reload")),
                 processor=_processor(record.get("processor")),
                 idle=_idle(record.get("idle", [0, 0])),
+                flags=_checked(int, record.get("flags", 0)),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -264,16 +269,27 @@ class Description:
     def units(self, results: Integers) -> NDArray[Any]:
         """Outputs in target units, a column each; or the class of each row; without flags."""
         if self.classes is not None:
-            if results.max(initial=0) >= len(self.classes) or results.min(initial=0) < 0:
+            found = results[:, 0]
+            if found.max(initial=0) >= len(self.classes) or found.min(initial=0) < 0:
                 raise LinkError(
-                    f"class must be one of {len(self.classes)}, not number {results.max()}; "
+                    f"class must be one of {len(self.classes)}, not number {found.max()}; "
                     "program the board again"
                 )
-            return np.array(self.classes)[results[:, 0]]
-        ports = self.outputs[: len(self.outputs) - self.records - self.idle[1]]
+            return np.array(self.classes)[found]
+        ports = self.outputs[: len(self.outputs) - self.records - self.flags - self.idle[1]]
         scales = np.array([(port.high - port.low) / 2.0**port.fraction for port in ports])
         with np.errstate(over="ignore"):
             return results[:, : len(ports)] * scales + np.array([port.low for port in ports])
+
+    def flag_values(self, results: Integers) -> dict[str, NDArray[Any]]:
+        """Margin and flags by name: numbers in the unit of the scores, and truth values."""
+        first = len(self.outputs) - self.flags
+        return {
+            port.name: results[:, place] == 1
+            if port.bits == 1
+            else results[:, place] / 2.0**port.fraction
+            for place, port in enumerate(self.outputs[first:], start=first)
+        }
 
 
 def _codes(port: Feature, column: Floats) -> Integers:
@@ -357,9 +373,10 @@ def _check_counts(found: Description) -> None:
     for port, column in zip(used, found.columns, strict=bool(found.columns)):
         if column.is_category and column.count > 1 << port.bits:
             raise ValueError(f"{column.count} labels in {port.bits} bits")
-    outputs = len(found.outputs) - found.records
+    outputs = len(found.outputs) - found.records - found.flags
     if (
-        len(found.features) <= found.records
+        found.flags < 0
+        or len(found.features) <= found.records
         or outputs < 1
         or (found.classes is not None and outputs != 1)
     ):
