@@ -34,7 +34,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     good = small_model(folder / "good.npz")
     (folder / "truncated.npz").write_bytes(good.read_bytes()[:-100])
     arrays = small_arrays()
-    newer = oracle.meta_of(arrays) | {"version": 4}
+    newer = oracle.meta_of(arrays) | {"version": 5}
     write_model(folder / "newer.npz", arrays | {"meta": meta_array(newer)})
     small_model(folder / "tanh.npz", activation="tanh")
     small_model(folder / "large.npz", features=8, layers=(90,), encoder="none", input_bits=10)

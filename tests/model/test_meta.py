@@ -30,7 +30,7 @@ META = [
     (raw_meta(b"[]"), "entry 'meta' must be a JSON object"),
     (meta(format="other"), FORMAT.format("'other'")),
     (meta(format=None), FORMAT.format("None")),
-    (meta(version=4), TOO_NEW.format(4)),
+    (meta(version=5), TOO_NEW.format(5)),
     (meta(version=10**30), TOO_NEW.format(10**30)),
     (meta(version=0), "meta 'version' must be from 1 to 4, not 0" + DAMAGED),
     (meta(version="1"), "meta 'version' must be from 1 to 4, not '1'" + DAMAGED),
