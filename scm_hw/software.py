@@ -85,14 +85,13 @@ def _report(name: str, design: Design, rows: CheckRows) -> dict[str, Any]:
         "tools": design.tools,
     }
     if rows.evaluation is not None and rows.activity is not None:
-        hardware = rows.hardware
         report |= accuracy(
             design.model,
             design.hardware,
             design.fixed,
             rows.evaluation,
             rows.activity.output,
-            hardware,
+            rows.answers,
         )
         report["rows"] = len(rows.evaluation)
     return report

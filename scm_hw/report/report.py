@@ -62,14 +62,13 @@ def make_report(
         "slack_ns_modelled": round(plan.period_ns - max(plan.stage_ns, default=0.0), 3),
     }
     if rows.evaluation is not None and rows.activity is not None:
-        hardware = rows.hardware
         report |= accuracy(
             model,
             design.hardware,
             design.fixed,
             rows.evaluation,
             rows.activity.output,
-            hardware,
+            rows.answers,
         )
         report["sampled_from"] = _sampled_from(model, rows)
     cells, serial = resources_of(design, resources), report["serial"]

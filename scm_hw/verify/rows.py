@@ -44,11 +44,17 @@ class CheckRows:
     @property
     def hardware(self) -> NDArray[np.int64]:
         """The outputs of the scored rows, or the class, without flags."""
-        found = self.outputs[self.own]
+        found = self.answers
         if self.scored is not None:
-            return found[self.scored, :-1]
+            return found[:, :-1]
         # A processor may have outputs that its model has no use for.
         return found if self.activity is None else found[:, : self.activity.output.shape[1]]
+
+    @property
+    def answers(self) -> NDArray[np.int64]:
+        """All outputs of the scored rows, the last ones flags where there are any."""
+        found = self.outputs[self.own]
+        return found if self.scored is None else found[self.scored]
 
     def seen(self, design: Design) -> NDArray[np.int64]:
         """What enters the Program in each row: the inputs, or the taps of records."""
