@@ -82,7 +82,7 @@ def test_a_wrong_core_fails_the_build_and_is_kept(
     assert re.search(r"vector 0 gave 0x[0-9a-f]+ for 0x[0-9a-f]+", line)
     assert re.search(
         r"the first stage that differs is cycle \d+, layer1\.node1 "
-        r"\(signal layer1_node1\.\w+: (0 for 1|1 for 0)\);",
+        r"\(signal layer1\.layer1_node1\w+: (0 for 1|1 for 0)\);",
         line,
     )
     waveform = Path(re.search(r"see the waveform (\S+)$", line)[1])
