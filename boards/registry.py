@@ -8,17 +8,27 @@ from dataclasses import dataclass, replace
 from amaranth.build import ResourceError, TemplatedPlatform
 
 from scm_hw.boards import by_name
-from scm_hw.boards.platforms import ArtyA735, ArtyA7100, CmodA735, IceBreaker, NexysA7, Ulx3s85
+from scm_hw.boards.platforms import (
+    ArtyA735,
+    ArtyA7100,
+    CmodA735,
+    IceBreaker,
+    NexysA7,
+    TangNano9k,
+    TangNano20k,
+    Ulx3s85,
+)
 from scm_hw.boards.pll import Pll, pll_for
 from scm_hw.errors import OptionError
 from scm_hw.target.devices import DEVICES, Device, parse_part
 from scm_hw.target.other_devices import other_part
+from scm_hw.target.part_numbers import parse_any_part
 
 # What a part without a board is taken to run at, unless told otherwise.
 DEFAULT_CLOCK_MHZ = 100.0
 # What the top that answers over the serial port takes besides the core, as Yosys counts it for
 # LUT4s; on the large parts of the 7 series it doesn't matter.
-UART_LUTS, UART_FFS, UART_BLOCKS = 1_500, 650, {"ecp5": 2, "ice40": 5, "lut4": 2}
+UART_LUTS, UART_FFS, UART_BLOCKS = 1_500, 650, {"ecp5": 2, "ice40": 5, "gowin": 2, "lut4": 2}
 
 Light = tuple[str, int, str | None]
 """A resource, its number, and its subsignal where it has any."""
@@ -126,14 +136,16 @@ def _zynq(name: str, description: str, part: str, board_files: str) -> Board:
 
 
 def by_part(part: str, clock_mhz: float = DEFAULT_CLOCK_MHZ) -> Board:
-    """A bare 7-series part, for a design without a board top."""
-    parsed = parse_part(part)
+    """A bare part of any maker, for a design without a board top."""
+    parsed = parse_any_part(part)
+    speed = f", speed grade {parsed.speed}" if parsed.speed else ""
     return Board(
         name=parsed.name,
-        description=f"{parsed.device.name} in {parsed.package}, speed grade {parsed.speed}",
+        description=f"{parsed.device.name} in {parsed.package}{speed}",
         part=parsed.name,
         device=parsed.device,
         clock_mhz=clock_mhz,
+        grade=parsed.grade,
     )
 
 
@@ -156,6 +168,8 @@ _BOARDS = {
             IceBreaker,
             lights=(("led_g", 0, None), None, ("led_r", 0, None)),
         ),
+        _board("tang-nano-9k", "Sipeed Tang Nano 9K, open tools", TangNano9k),
+        _board("tang-nano-20k", "Sipeed Tang Nano 20K, open tools", TangNano20k),
         _zynq("pynq-z2", "TUL PYNQ-Z2, Zynq-7020", "xc7z020clg400-1", "*:pynq-z2:part0:*"),
         _zynq(
             "arty-z7-20",

@@ -18,7 +18,7 @@ from typing import Any
 
 from scm_hw import boards
 from scm_hw.boards import Board
-from scm_hw.boards.toolchains import require_synthesis, synthesis_family, toolchain_of
+from scm_hw.boards.toolchains import require_models, synthesis_family, toolchain_of
 from scm_hw.common.folders import replacing, write_files
 from scm_hw.common.names import Names, identifier
 from scm_hw.common.outputs import check_output, folder_of
@@ -32,12 +32,12 @@ from scm_hw.design import (
     without_block_tables,
 )
 from scm_hw.emit import (
+    bare_part_files,
     board_files,
     driver_files,
     flow_files,
     formats_files,
     interface_files,
-    out_of_context_files,
     python_model_files,
     register_files,
     row_formats,
@@ -231,7 +231,7 @@ def _measuring(log: Log) -> Measure:
 def _needed_tools(how: BuildOptions, board: Board, options: Options) -> Tools:
     """What the checks run with; ToolError where anything that the options need is missing."""
     if how.gate_sim:
-        require_synthesis(board)
+        require_models(board)
     toolchain = toolchain_of(board, options.toolchain)
     if how.bitstream and how.synthesis and toolchain is not None:
         require_tools(toolchain)
@@ -384,9 +384,7 @@ def _files(
     files |= flow_files(modules, design.digest, design.board, names)
     board, handshake = design.board, design.options.handshake
     if board.platform is None:
-        if board.family != "xc7":
-            return files
-        files |= out_of_context_files(board, names, handshake)
+        files |= bare_part_files(board, design.verilog, names, handshake)
         return files | zynq_files(design, evaluation_csv(design, rows, samples))
     shared = (board, design.verilog)
     how = {"toolchain": design.options.toolchain, "names": names, "handshake": handshake}

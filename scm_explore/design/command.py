@@ -61,7 +61,7 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
 def _add_hardware(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("hardware, as for `build`").add_argument
     add("--board", help=f"one of {', '.join(boards.names())} (default arty-a7)")
-    add("--part", help="another 7-series part, without a board top")
+    add("--part", help="another part, without a board top")
     add("--clock", type=float, metavar="MHZ", help="default: the board's")
     add("--interface", choices=INTERFACES, help="default stream; axis on a board with a Zynq")
     add("--top", choices=TOPS, default="uart", help="default %(default)s")

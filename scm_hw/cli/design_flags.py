@@ -22,7 +22,7 @@ def add_design(parser: argparse.ArgumentParser) -> None:
         help=f"one of {', '.join(boards.names())} (default arty-a7), or any board of "
         "amaranth-boards with a UART, by its module or class",
     )
-    parser.add_argument("--part", help="another 7-series part, without a board top")
+    parser.add_argument("--part", help="another part, of any maker, without a board top")
     parser.add_argument(
         "--clock",
         type=float,

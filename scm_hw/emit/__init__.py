@@ -1,5 +1,6 @@
 """What a build writes: Verilog, test bench, board top, Vivado scripts."""
 
+from scm_hw.emit.bare_parts import bare_part_files
 from scm_hw.emit.boards import board_files, uart_files
 from scm_hw.emit.drivers import driver_files
 from scm_hw.emit.flows import flow_files
@@ -13,6 +14,7 @@ from scm_hw.emit.zynq import default_bus, zynq_files
 
 __all__ = [
     "INTERFACES",
+    "bare_part_files",
     "board_files",
     "default_bus",
     "driver_files",

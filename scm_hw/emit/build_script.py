@@ -12,7 +12,8 @@ def build_script(toolchain: Toolchain) -> str:
     lines = ["#!/bin/sh", f"# The bitstream {toolchain.bitstream} once more: sh build.sh", "set -e"]
     lines += [f': "${{{name}:={default}}}"' for name, default in toolchain.folders]
     for step in toolchain.steps:
-        tool = f"yowasp-{step.tool}" if step.tool in PACKAGES else step.tool
+        yowasp = step.tool in PACKAGES and PACKAGES[step.tool][1].startswith("yowasp_")
+        tool = f"yowasp-{step.tool}" if yowasp else step.tool
         words = [f'"{w}"' if w[:1] == "$" else shlex.quote(w) for w in step.arguments]
         lines.append(" ".join([tool, *words, *([f"> {step.output}"] if step.output else [])]))
     return "\n".join(lines) + "\n"

@@ -12,6 +12,8 @@ from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.emit.interface import ip_version
 
+# By family, those that Yosys has a script for.
+_ARCHITECTURES = {"xc7": "xilinx", "ecp5": "ecp5", "ice40": "ice40", "gowin": "gowin"}
 # File by simulator, with the template of the same name.
 SCRIPTS = ("sim_questa.sh", "sim_riviera.sh", "sim_xsim.sh")
 
@@ -36,22 +38,22 @@ def flow_files(
     """File name to text; `modules` are names and Verilog, the core's first, the outermost last."""
     words: dict[str, Any] = {
         "names": names,
-        "modules": {name: _ports(name, verilog) for name, verilog in modules.items()},
+        "modules": {name: ports_of(name, verilog) for name, verilog in modules.items()},
         "top": list(modules)[-1],
         "sources": [f"{module}.v" for module in modules],
         "version": ip_version(digest),
         "digest": digest,
         "part": board.part,
         "xilinx": board.family == "xc7",
-        # Those that Yosys has a script for.
-        "synthesis": {"xc7": "xilinx", "ecp5": "ecp5", "ice40": "ice40"}.get(board.family),
+        "synthesis": _ARCHITECTURES.get(board.family),
     }
     texts = {f"{names.prefix}.core": "fusesoc.core", f"{names.prefix}.vhd": "component.vhd"}
     texts |= {script: script for script in SCRIPTS}
     return {name: render(__package__, template, **words) for name, template in texts.items()}
 
 
-def _ports(module: str, verilog: str) -> list[Port]:
+def ports_of(module: str, verilog: str) -> list[Port]:
+    """The ports of a module in Verilog that we wrote."""
     text = re.search(rf"^module {module}\(.*?^endmodule", verilog, re.M | re.S)
     assert text is not None
     found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", text[0], re.M)

@@ -61,13 +61,29 @@ def _files_section(report: dict[str, Any], design: Design) -> Section:
     elif design.board.platform is not None:
         words = "The build_scm_top scripts are Amaranth's, for the tools of the device's maker."
     else:
-        words = "There is no board top for another clock than the board's."
+        words = _BARE[design.board.family]
     return section(
         "files",
         "Files",
         el("p", words),
         facts((el("a", file, href=file), what) for file, what in _files(report, design)),
     )
+
+
+_OPEN = (
+    "build.sh places and routes the core between registers, with open tools, and fails where it "
+    "misses its clock: pip install 'scm-hw[open]'."
+)
+_QUARTUS = "build.sh compiles the core in Quartus, and fails where it misses its clock."
+# What there is for a part without a board.
+_BARE = {
+    "ecp5": _OPEN,
+    "ice40": _OPEN,
+    "cyclonev": _QUARTUS,
+    "max10": _QUARTUS,
+    "gowin": "gw_sh build.tcl synthesises the core in Gowin's tools.",
+    "lut4": "There is no board top for another clock than the board's.",
+}
 
 
 def _in_block_design(design: Design) -> bool:
@@ -145,9 +161,33 @@ def _tool_files(design: Design) -> list[tuple[str, str]]:
             ("build.tcl", "synthesis, implementation and reports"),
             ("project.tcl", "the project for the GUI"),
         ]
+    found += _project_files(design)
     if tools is not None:
         found += [
             (tools.sources[-1], "constraints for the open tools"),
             ("build.sh", "makes the bitstream with open tools"),
         ]
     return found
+
+
+def _project_files(design: Design) -> list[tuple[str, str]]:
+    """Of a part without a board."""
+    core, family = design.names.core, design.board.family
+    if design.board.platform is not None:
+        return []
+    if family in ("ecp5", "ice40"):
+        return [
+            (f"{core}_trial.v", "the core between registers, on three pins"),
+            ("build.sh", "places and routes that with open tools"),
+        ]
+    if family in ("cyclonev", "max10"):
+        return [
+            (f"{core}.qpf", "a project of Quartus"),
+            (f"{core}.qsf", "its settings"),
+            (f"{core}.sdc", "its constraints"),
+            ("check_slack.tcl", "whether the clock is met"),
+            ("build.sh", "runs Quartus and that"),
+        ]
+    if family == "gowin":
+        return [(f"{core}.sdc", "constraints"), ("build.tcl", "synthesis in Gowin's tools")]
+    return []

@@ -31,7 +31,7 @@ RANK_HEIGHT = 44
 MAX_STAGES = 48
 MAX_ITEMS = 3
 RESOURCES = {"lut": "LUT", "ff": "FF", "carry4": "CARRY4", "dsp": "DSP48", "bram": "BRAM36"}
-DSP_NAMES = {"ecp5": "MULT18X18D", "ice40": "SB_MAC16", "lut4": "DSP"}
+DSP_NAMES = {"ecp5": "MULT18X18D", "ice40": "SB_MAC16"}
 
 
 def pipeline_section(report: dict[str, Any], design: Design) -> Section:
@@ -198,7 +198,7 @@ def _labels(device: dict[str, Any]) -> dict[str, str]:
     family = device.get("family", "xc7")
     if family == "xc7":
         return RESOURCES
-    named = RESOURCES | {"dsp": DSP_NAMES[family], "bram": device["block"]}
+    named = RESOURCES | {"dsp": DSP_NAMES.get(family, "DSP"), "bram": device["block"]}
     return {key: label for key, label in named.items() if device[key] is not None}
 
 

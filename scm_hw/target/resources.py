@@ -33,13 +33,19 @@ _LUT_SITES_OF_RAM = {
     "RAM32M": 4,
     "RAM64M": 4,
     "TRELLIS_DPR16X4": 6,
+    **{f"RAM16S{kind}{bits}": bits for kind in ("", "DP") for bits in (1, 2, 4)},
+    "MISTRAL_MLAB": 1,
 }
-_FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?|LD[CP]E|TRELLIS_FF|SB_DFF\w*")
+_FLIP_FLOP = re.compile(r"FD[RSCP]E(_1)?|LD[CP]E|TRELLIS_FF|SB_DFF\w*|DFF[A-Z]*|MISTRAL_FF")
 # Yosys has a cell of its own for an inverter of the 7 series, where the device has a LUT.
-_LUT = re.compile(r"LUT[1-6]|SB_LUT4|INV")
+# ALU is a bit of Gowin's carry chains, MISTRAL_... half an ALM of Cyclone V.
+_LUT = re.compile(r"LUT[1-6]|SB_LUT4|INV|ALU|MISTRAL_(ALUT[2-5]|ALUT_ARITH|NOT)")
 # Blocks of 18 Kbit count half a block of 36, or one where that is what the device counts.
 _BLOCKS = {"RAMB36E1": 1.0, "RAMB18E1": 0.5, "DP16KD": 1.0, "PDPW16KD": 1.0}
+_BLOCKS |= dict.fromkeys(("SP", "SPX9", "SDPB", "SDPX9B", "DPB", "DPX9B", "pROM", "pROMX9"), 1.0)
+_BLOCKS["MISTRAL_M10K"] = 1.0
 _BLOCK_4K = re.compile(r"SB_RAM40_4K\w*")
+_MULTIPLIER = re.compile(r"DSP48E1|MULT18X18D|SB_MAC16|MISTRAL_MUL\d+X\d+")
 _SHIFT_REGISTER = re.compile(r"SRL(16|C32)E")
 
 
@@ -86,11 +92,11 @@ class Resources:
             return sum(number for cell, number in cells.items() if pattern.fullmatch(cell))
 
         return cls(
-            # Two LUTs of ECP5 are in each of its carry cells.
-            lut=count(_LUT) + 2 * cells.get("CCU2C", 0),
+            # Two LUTs of ECP5 are in each of its carry cells, two halves of an ALM in a large LUT.
+            lut=count(_LUT) + 2 * (cells.get("CCU2C", 0) + cells.get("MISTRAL_ALUT6", 0)),
             ff=count(_FLIP_FLOP),
             carry4=cells.get("CARRY4", 0),
-            dsp=sum(cells.get(cell, 0) for cell in ("DSP48E1", "MULT18X18D", "SB_MAC16")),
+            dsp=count(_MULTIPLIER),
             bram=sum(_BLOCKS.get(cell, 0.0) * number for cell, number in cells.items())
             + count(_BLOCK_4K),
             lutram=sum(_LUT_SITES_OF_RAM.get(cell, 0) * number for cell, number in cells.items()),

@@ -212,8 +212,95 @@ ICE40_HX = replace(
     min_dsp_bits=NEVER,
     block_ram=2.15,
 )
+# GW1N-9 at C6/I5 and GW2A-18 at C8/I7, as nextpnr has them for registers around an adder and for
+# the routed board top. Its multipliers are left alone: they are of LUTs.
+GW1N = Technology(
+    family="gowin",
+    lut_inputs=4,
+    wide_luts=True,
+    absorbed_inputs=0,
+    group_inputs=4,
+    net=1.7,
+    lut=1.03,
+    carry=1.6,
+    carry_per_bit=0.057,
+    carry_cell=1,
+    clock_to_out=0.46,
+    setup=0.4,
+    dsp=0.0,
+    dsp_step=0.0,
+    dsp_add=0.0,
+    dsp_widths=(18, 18),
+    min_dsp_bits=NEVER,
+    luts_per_product_bit=3,
+    inverters=0.0,
+    luts_per_dsp=0,
+    dsp_register=False,
+    shift_cycles=0,
+    luts_per_added_bit=1.0,
+    luts_per_bit_above=1.0,
+    luts_per_chain=0.0,
+    luts_per_subtracted_bit=1.0,
+    luts_per_subtraction=0.0,
+    luts_per_compared_bit=1.0,
+    luts_per_comparison=0.0,
+    luts_per_ordered_bit=1.0,
+    lutram_bits=16,
+    # Of which no figure was had.
+    block_ram=5.0,
+    blocks=_BLOCKS_18K,
+    blocks_per_unit=1,
+)
+GW2A = replace(
+    GW1N,
+    net=0.9,
+    lut=0.53,
+    carry=1.0,
+    carry_per_bit=0.037,
+    clock_to_out=0.23,
+    setup=0.1,
+    block_ram=3.0,
+)
+# Cells of Cyclone V as Yosys makes them, in halves of an ALM: LUTs of five inputs, and adders of a
+# half for each bit. The delays are not measured: they are those of the slowest ECP5.
+CYCLONE_V = replace(
+    ECP5,
+    family="cyclonev",
+    lut_inputs=5,
+    group_inputs=5,
+    carry_cell=1,
+    luts_per_added_bit=1.0,
+    luts_per_bit_above=1.0,
+    luts_per_chain=1.0,
+    luts_per_subtracted_bit=1.0,
+    luts_per_subtraction=2.0,
+    luts_per_compared_bit=1.0,
+    luts_per_comparison=1.0,
+    luts_per_ordered_bit=1.0,
+    luts_per_dsp=1,
+    lutram_bits=32,
+    blocks=((40, 256), (20, 512), (10, 1024), (5, 2048), (2, 4096), (1, 8192)),
+)
+# Only estimates: neither cells nor delays are measured, and Yosys has no working script for it.
+MAX10 = replace(
+    ECP5,
+    family="max10",
+    carry_cell=1,
+    luts_per_added_bit=1.0,
+    luts_per_bit_above=1.0,
+    luts_per_chain=1.0,
+    luts_per_subtracted_bit=1.0,
+    luts_per_subtraction=1.0,
+    luts_per_compared_bit=1.0,
+    luts_per_comparison=1.0,
+    luts_per_ordered_bit=1.0,
+    lutram_bits=0,
+    blocks=((36, 256), (18, 512), (9, 1024), (4, 2048), (2, 4096), (1, 8192)),
+)
 
 GRADE_SCALE = {"1": 1.0, "1L": 1.15, "2": 0.87, "2L": 1.05, "3": 0.78}
+# A careful guess, the slowest grade last.
+_INTEL_SCALE = {6: 1.0, 7: 1.15, 8: 1.3}
 
 TECHNOLOGIES = {
     **{grade: replace(XC7, scale=scale) for grade, scale in GRADE_SCALE.items()},
@@ -223,6 +310,12 @@ TECHNOLOGIES = {
     "ice40-up": ICE40_UP,
     "ice40-hx": ICE40_HX,
     "ice40-lp": replace(ICE40_HX, scale=1.48),
+    "gw1n": GW1N,
+    "gw1n-slow": replace(GW1N, scale=1.25),
+    "gw2a": GW2A,
+    "gw2a-slow": replace(GW2A, scale=1.25),
+    **{f"cyclonev-{n}": replace(CYCLONE_V, scale=s) for n, s in _INTEL_SCALE.items()},
+    **{f"max10-{n}": replace(MAX10, scale=s) for n, s in _INTEL_SCALE.items()},
     # LUTs of four inputs and carry chains, at the speed of the slowest ECP5: a careful guess for
     # families that are only known by their size.
     "lut4": replace(ECP5, family="lut4"),

@@ -48,7 +48,7 @@ def require_tools(toolchain: Toolchain) -> None:
                     f"can't use the toolchain {toolchain.name}: {step.tool!r} is not on the path; "
                     "install it, or leave --toolchain out"
                 )
-        elif importlib.util.find_spec(PACKAGES[step.tool][1]) is None:
+        elif importlib.util.find_spec(PACKAGES[step.tool][1].partition(".")[0]) is None:
             raise ToolError(
                 f"can't make a bitstream: {PACKAGES[step.tool][0]} is not installed; run "
                 "pip install 'scm-hw[open]', or skip the bitstream with --no-bitstream"

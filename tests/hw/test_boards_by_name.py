@@ -41,7 +41,7 @@ def test_there_are_boards_to_choose_from() -> None:
         ("ulx3s_85f", "ulx3s-85f", "LFE5U-85F-6BG381"),
         ("ICEBreakerPlatform", "icebreaker", "iCE40UP5K-SG48"),
         ("genesys2", "genesys2", "xc7k325tffg900-2"),
-        ("tang_nano_9k", "tang_nano_9k", "GW1NR-9-QN88P"),
+        ("tang_nano_9k", "tang-nano-9k", "GW1NR-LV9QN88PC6/I5"),
         # Our own board stands for the file it mends.
         ("ArtyA7_100Platform", "arty-a7", "xc7a100tcsg324-1"),
         ("nexys4ddr", "nexys-a7", "xc7a100tcsg324-1"),

@@ -156,7 +156,8 @@ def test_every_board_has_its_top(tmp_path: Path) -> None:
             assert contents(done.folder).keys() == BOARD_FILES | own_files("m")
             assert boards.get(name).part in (done.folder / "build.tcl").read_text()
         else:
-            own = {"build.sh", "scm_top.lpf" if name == "ulx3s-85f" else "scm_top.pcf"}
+            pins = {"ecp5": "lpf", "ice40": "pcf", "gowin": "cst"}[boards.get(name).family]
+            own = {"build.sh", f"scm_top.{pins}"}
             vivado = {path for path in BOARD_FILES if path.endswith((".tcl", ".xdc"))}
             assert contents(done.folder).keys() == BOARD_FILES - vivado | own_files("m") | own
         digests.add(done.report["digest"])

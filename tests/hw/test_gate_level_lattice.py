@@ -59,6 +59,7 @@ def simulated(design: Design, netlist: Path, folder: Path) -> SimResult:
         pytest.param("icebreaker", "1x1", {"SB_RAM40_4K"}, marks=pytest.mark.long),
         ("ulx3s-85f", "none", {"LUT4", "CCU2C", "MULT18X18D", "TRELLIS_FF"}),
         ("ulx3s-85f", "4x4", {"LUT4", "MULT18X18D"}),
+        ("tang-nano-9k", "none", {"LUT4", "ALU", "MUX2_LUT5", "DFFE"}),
     ],
 )
 def test_netlists_give_the_same_integers(
@@ -97,8 +98,10 @@ def test_wrong_luts_are_found(tmp_path: Path) -> None:
 
 
 def test_block_memories_of_ecp5_are_refused() -> None:
-    with pytest.raises(ToolError, match=r"no model of ECP5's block memories \(DP16KD\)"):
+    with pytest.raises(ToolError, match=r"no model of its block memories \(DP16KD\)"):
         primitive_models("module scm_core;\n  DP16KD #(\n", "ecp5")
+    with pytest.raises(ToolError, match=r"no model of its block memories \(SDPX9B\)"):
+        primitive_models("module scm_core;\n  SDPX9B #(\n", "gowin")
 
 
 SIGNED = """

