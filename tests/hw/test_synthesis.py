@@ -246,5 +246,7 @@ def test_yosys_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_boards_that_yosys_has_no_synthesis_for() -> None:
     assert require_synthesis(boards.get("arty-a7")) == "xc7"
-    with pytest.raises(OptionError, match="7 series, ECP5 or iCE40 to be synthesised here, not"):
+    with pytest.raises(
+        OptionError, match="7 series, ECP5, iCE40, Gowin or Cyclone V to be synthesised here, not"
+    ):
         require_synthesis(boards.get("de10_nano"))
