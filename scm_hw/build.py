@@ -359,11 +359,8 @@ def _synthesis(
             raise
 
 
-def _files(
-    design: Design, rows: CheckRows, name: str, samples: Evaluation | None
-) -> dict[str, str]:
-    vectors = select_vectors(design, rows)
-    names = design.names
+def _files(design: Design, rows: CheckRows, name: str, own: Evaluation | None) -> dict[str, str]:
+    vectors, names = select_vectors(design, rows), design.names
     files = {f"{names.core}.v": design.verilog}
     how = (design.latency, design.initiation_interval, names, design.options.handshake)
     files |= testbench_files(vectors, *how, reload=design.ports.reload)
@@ -385,7 +382,7 @@ def _files(
     board, handshake = design.board, design.options.handshake
     if board.platform is None:
         files |= bare_part_files(board, design.verilog, names, handshake)
-        return files | zynq_files(design, evaluation_csv(design, rows, samples))
+        return files | zynq_files(design, evaluation_csv(design, rows, own))
     shared = (board, design.verilog)
     how = {"toolchain": design.options.toolchain, "names": names, "handshake": handshake}
     if design.options.top == "self-test":
