@@ -375,7 +375,8 @@ def _files(design: Design, rows: CheckRows, name: str, own: Evaluation | None) -
     files |= interface_files(
         design.options.interface, design.ports, design.digest, design.board, names
     )
-    files |= python_model_files(design.meaning, design.digest, names, design.records)
+    if design.adaptive is None:
+        files |= python_model_files(design.meaning, design.digest, names, design.records)
     bus = names.wrapper(design.options.interface)
     modules = {name: files[f"{name}.v"] for name in (names.core, bus) if f"{name}.v" in files}
     files |= flow_files(modules, design.digest, design.board, names)

@@ -17,6 +17,7 @@ from scm_hw.design import Design, Options, compile_model
 from scm_hw.errors import OptionError
 from scm_hw.ir import Range
 from scm_hw.load import integers, read_model
+from scm_hw.load.adaptive import DRIFT, ERROR, control_names, without_learning
 from scm_hw.rtl.queue import Queued
 from scm_hw.rtl.values import shape_of
 from scm_model import Model
@@ -76,11 +77,15 @@ class Core(wiring.Component):
         given = self.design.model
         # Behind the features there are words only where the mechanism is external.
         words = [f"P0_{name}" for name in given.targets]
+        flags: tuple[str, ...] = ()
+        if self.design.adaptive is not None:
+            most_age = self.design.adaptive.adaptation.most_age
+            words = control_names(given.signals, given.targets, most_age)
+            flags = (ERROR, DRIFT)
         self.inputs = _layout([*given.signals, *words], self.design.input_ranges)
         outputs = given.targets if given.classes is None else (CLASS,)
         self.flags = flag_names(self.design.hardware)
-        outputs += self.flags
-        self.outputs = _layout(outputs, self.design.output_ranges)
+        self.outputs = _layout([*outputs, *self.flags, *flags], self.design.output_ranges)
         super().__init__(
             {"i": In(stream.Signature(self.inputs)), "o": Out(stream.Signature(self.outputs))}
         )
@@ -110,6 +115,8 @@ class Core(wiring.Component):
         given = values[:, count:].astype(float)
         mechanism = given if values.shape[1] > count else None
         found = integers(self.design.hardware, self.design.fixed, values[:, :count], mechanism)
+        if self.design.adaptive is not None:
+            found = without_learning(self.design.adaptive, found)
         return dict(zip(self.inputs.members, map(int, found[0]), strict=True))
 
     def decode(self, result: Any) -> dict[str, Any]:
@@ -120,7 +127,8 @@ class Core(wiring.Component):
             name: int(result[name]) / grid if kind == MARGIN else bool(result[name])
             for name, kind in kinds
         }
-        names = [name for name in self.outputs.members if name not in worth]
+        targets = self.design.model.targets if self.design.model.classes is None else (CLASS,)
+        names = list(self.outputs.members)[: len(targets)]
         fields = [int(result[name]) for name in names]
         if self.design.model.classes is not None:
             return {CLASS: self.design.model.classes[fields[0]]} | worth

@@ -46,6 +46,10 @@ def build_c(
         raise OptionError(
             "target must be fpga for a core that can be loaded, not c; leave --reload out"
         )
+    if design.adaptive is not None:
+        raise OptionError(
+            "target must be verilog for a readout that learns, not c; leave --adapt out"
+        )
     name = build_name(path, design.model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
     inputs = (path, how.data)

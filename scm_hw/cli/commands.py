@@ -22,7 +22,7 @@ from scm_hw.cli.console import (
     show_comparison,
     show_steps,
 )
-from scm_hw.cli.design_flags import add_data, add_design
+from scm_hw.cli.design_flags import adapt_settings, add_data, add_design
 from scm_hw.cli.explain import explain, program_after
 from scm_hw.cli.text import printable
 from scm_hw.cli.units import input_formats
@@ -195,6 +195,7 @@ def _options(args: argparse.Namespace) -> Options:
         reload=args.reload,
         capacity=args.capacity,
         flags=args.flags,
+        adapt=adapt_settings(args),
         input_register=args.input_register,
         input_format=input_formats(args.input_format),
         output_units=args.output_units,

@@ -8,9 +8,11 @@ from pathlib import Path
 from scm_hw import boards
 from scm_hw.cli.units import add_units
 from scm_hw.design import RELOADS
+from scm_hw.errors import OptionError
 from scm_hw.load import DEFAULT_TOLERANCE
 from scm_hw.rtl.ports import HANDSHAKES
 from scm_hw.schedule import MODES
+from scm_model.adaptation import DEFAULT_STEP, AdaptSettings
 from scm_model.tables.flags import add_format_flags
 
 
@@ -31,6 +33,7 @@ def add_design(parser: argparse.ArgumentParser) -> None:
         "(7 series), or the build has no board top",
     )
     _add_shape(parser)
+    _add_adaptation(parser)
     _add_precision(parser)
     add_units(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
@@ -107,6 +110,49 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         help="what a processor of --reload all has room for, such as '16 inputs,400 nodes,3 layers,"
         "4 outputs', also steps and bits (default: for this model, with room to grow)",
     )
+
+
+def _add_adaptation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--adapt",
+        action="store_true",
+        help="the core takes targets beside its samples, and its readout learns from them",
+    )
+    parser.add_argument(
+        "--adapt-step",
+        type=int,
+        metavar="K",
+        help=f"with --adapt: learn by 2**-K of the error (default {DEFAULT_STEP})",
+    )
+    parser.add_argument(
+        "--adapt-leak",
+        type=int,
+        metavar="K",
+        help="with --adapt: forget 2**-K of what was learned with each change (default: nothing)",
+    )
+    parser.add_argument(
+        "--adapt-delay",
+        type=int,
+        metavar="N",
+        help="with --adapt: how many samples late a target may come (default 0)",
+    )
+
+
+def adapt_settings(args: argparse.Namespace) -> AdaptSettings | None:
+    """How the readout learns; None where it doesn't."""
+    given = {
+        "step": args.adapt_step,
+        "leak": args.adapt_leak,
+        "most_age": args.adapt_delay,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if args.adapt:
+        return AdaptSettings(**given)
+    if given:
+        raise OptionError(
+            "adapt step, leak and delay must be left out without --adapt; add --adapt"
+        )
+    return None
 
 
 def _add_precision(parser: argparse.ArgumentParser) -> None:

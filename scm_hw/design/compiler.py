@@ -31,6 +31,7 @@ from scm_hw.load import (
     for_hardware,
     formats_of,
 )
+from scm_hw.load.adaptive import DRIFT, ERROR, Adaptive, check_learning, control_names
 from scm_hw.load.readout import LoadableReadout
 from scm_hw.load.records import (
     Records,
@@ -39,6 +40,7 @@ from scm_hw.load.records import (
 )
 from scm_hw.passes import Stage
 from scm_hw.rtl import ScmCore, StreamCore, to_verilog
+from scm_hw.rtl.adapt import AdaptCore, AdaptTiming, adapt_cost
 from scm_hw.rtl.fold import FoldedCore
 from scm_hw.rtl.header import core_ports, headed
 from scm_hw.rtl.ports import CorePorts
@@ -83,7 +85,9 @@ class Design:
     """The history around the core, where the machine sees the past; `meaning` sees its taps."""
     loadable: LoadableReadout | None = None
     """The readout, where it can be loaded; `program` is then what is in front of it."""
-    timing: ReadoutTiming | None = None
+    timing: ReadoutTiming | AdaptTiming | None = None
+    adaptive: Adaptive | None = None
+    """How the readout learns, where it does; `program` then has the hidden bits as well."""
 
     @property
     def clock_mhz(self) -> float:
@@ -120,8 +124,11 @@ class Design:
         return self.records.interval(self.latency, interval, self.options.handshake)
 
     def new_core(self) -> StreamCore:
-        if self.loadable is not None and self.timing is not None:
-            assert isinstance(self.schedule, Schedule)
+        if self.adaptive is not None:
+            assert isinstance(self.schedule, Schedule) and isinstance(self.timing, AdaptTiming)
+            return AdaptCore(self.program, self.schedule, self.adaptive, self.timing)
+        if self.loadable is not None:
+            assert isinstance(self.schedule, Schedule) and isinstance(self.timing, ReadoutTiming)
             parts = (self.loadable.plan, self.loadable.contents, self.timing)
             return ReloadCore(self.program, self.schedule, *parts)
         if isinstance(self.schedule, ProcessorPlan):
@@ -136,6 +143,8 @@ class Design:
 
     def interpret(self, inputs: NDArray[np.integer]) -> NDArray[np.int64]:
         """The outputs that hardware must give: the literal program, on records of samples."""
+        if self.adaptive is not None:
+            return self.adaptive.interpret(inputs)
         if self.records is None:
             return interpret(self.meaning, inputs)
         return self.records.interpret(self.meaning, inputs)
@@ -147,8 +156,10 @@ class Design:
     @cached_property
     def verilog(self) -> str:
         """The core as Verilog: equal text for equal designs."""
-        outputs = self.model.targets if self.model.classes is None else ("class",)
+        outputs = [*self.model.targets] if self.model.classes is None else ["class"]
         outputs += flag_names(self.hardware)
+        if self.adaptive is not None:
+            outputs += [ERROR, DRIFT]
         return headed(
             to_verilog(self.core, self.names.core),
             f"{self.names.core}: a stochastic configuration machine",
@@ -167,6 +178,9 @@ class Design:
     def _input_names(self) -> tuple[str, ...]:
         if self.processor is not None:
             return tuple(op.name for op in self.meaning.input_ops())
+        if self.adaptive is not None:
+            signals, most_age = self.model.signals, self.adaptive.adaptation.most_age
+            return (*signals, *control_names(signals, self.model.targets, most_age))
         return (*self.model.features, *self.model.targets)
 
     @property
@@ -187,8 +201,10 @@ class Design:
             cost = self.schedule.cost
         else:
             cost = estimate(self.program, self.schedule)
-        if self.loadable is not None and self.timing is not None:
+        if self.loadable is not None and isinstance(self.timing, ReadoutTiming):
             cost += readout_cost(self.loadable.plan, self.timing)
+        if self.adaptive is not None and isinstance(self.timing, AdaptTiming):
+            cost += adapt_cost(self.adaptive, self.timing)
         history = 0 if self.records is None else self.records.flip_flops
         return replace(cost, ff=cost.ff + history)
 
@@ -221,6 +237,8 @@ class Design:
 
     @cached_property
     def input_ranges(self) -> list[Range]:
+        if self.adaptive is not None:
+            return self.adaptive.inputs
         if self.records is not None:
             return self.records.inputs
         known = ranges(self.program)
@@ -228,6 +246,8 @@ class Design:
 
     @cached_property
     def output_ranges(self) -> list[Range]:
+        if self.adaptive is not None:
+            return self.adaptive.outputs
         if self.records is not None:
             return self.records.outputs(self.program)
         if self.loadable is not None:
@@ -267,6 +287,8 @@ class Design:
             del options["capacity"]
         if self.options.flags is None:
             del options["flags"]
+        if self.adaptive is None:
+            del options["adapt"]
         facts = {
             "name": self.names.prefix,
             "model": self.model_digest,
@@ -341,6 +363,8 @@ def compile_model(
             f"reload must be none for a machine with memory, not {options.reload}; leave --reload "
             "out"
         )
+    if options.adapt is not None:
+        check_learning(model)
     machine = model if model.memory is None else model.static
     check_supported(machine)
     formats = formats_of(model, options.input_format)
@@ -368,4 +392,5 @@ def compile_model(
         records_of_model(model, hardware, shape.fixed),
         shape.loadable,
         shape.timing,
+        shape.adaptive,
     )

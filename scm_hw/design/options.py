@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scm_hw.boards import Board
@@ -13,6 +14,7 @@ from scm_hw.load.capacity import parse_room
 from scm_hw.schedule import Ends
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
 from scm_hw.target.resources import USABLE_SHARE
+from scm_model.adaptation import AdaptSettings
 
 TOPS = ("uart", "self-test")
 # What of a core can be loaded while it runs.
@@ -48,12 +50,15 @@ class Options:
     capacity: str | None = None
     flags: bool | None = None
     """None: as the model has them."""
+    adapt: AdaptSettings | None = None
 
     def __post_init__(self) -> None:
         if self.reload != "none":
             _check_reload(self)
         if self.capacity is not None and self.reload != "all":
             raise OptionError("capacity must be given with --reload all, not without; add it")
+        if self.adapt is not None:
+            _check_adapt(self)
         for name, given in (("tdata", self.tdata is not None), ("crossing", self.crossing)):
             if given and self.interface != "axis":
                 raise OptionError(
@@ -66,20 +71,39 @@ def _check_reload(options: Options) -> None:
     """Refuse what a core that can be loaded doesn't go with."""
     if options.reload not in RELOADS:
         raise OptionError(f"reload must be one of {', '.join(RELOADS)}, not {options.reload!r}")
-    rules: list[tuple[str, object, tuple[str, ...]]] = [
-        ("handshake", options.handshake, ("global", "skid")),
-        ("fold", options.fold, ("auto", "none")),
-        ("interface", options.interface, ("stream", "axil")),
-        ("top", options.top, ("uart",)),
-    ]
-    for name, value, rule in rules:
-        if value not in rule:
-            raise OptionError(
-                f"{name} must be {' or '.join(rule)} with --reload {options.reload}, not {value}; "
-                "change it, or leave --reload out"
-            )
+    rules = (
+        ("handshake", ("global", "skid")),
+        ("fold", ("auto", "none")),
+        ("interface", ("stream", "axil")),
+        ("top", ("uart",)),
+    )
+    _check_beside(options, f"--reload {options.reload}", rules)
     if options.reload == "all":
         _check_processor(options)
+
+
+def _check_adapt(options: Options) -> None:
+    """Refuse what a readout that learns doesn't go with."""
+    rules = (
+        ("reload", ("none",)),
+        ("handshake", ("global", "skid")),
+        ("fold", ("auto", "none")),
+        ("interface", ("stream",)),
+        ("top", ("uart",)),
+    )
+    _check_beside(options, "--adapt", rules)
+
+
+def _check_beside(
+    options: Options, flag: str, rules: Sequence[tuple[str, tuple[str, ...]]]
+) -> None:
+    for name, rule in rules:
+        value = getattr(options, name)
+        if value not in rule:
+            raise OptionError(
+                f"{name} must be {' or '.join(rule)} with {flag}, not {value}; change "
+                f"it, or leave {flag.split()[0]} out"
+            )
 
 
 def _check_processor(options: Options) -> None:

@@ -33,6 +33,7 @@ from scm_hw.load import (
     integers,
     lower_model,
 )
+from scm_hw.load.adaptive import Adaptive, adaptive
 from scm_hw.load.capacity import LEAST_FRAC_BITS, parse_room
 from scm_hw.load.processor import Loaded, built_in, check_loadable
 from scm_hw.load.readout import LoadableReadout, loadable
@@ -41,10 +42,12 @@ from scm_hw.load.records import (
 )
 from scm_hw.passes import LITERAL, OWN_ROWS, Passes, Reference, Stage
 from scm_hw.rtl import ScmCore, to_verilog
+from scm_hw.rtl.adapt import AdaptTiming, adapt_timing
 from scm_hw.rtl.reload import ProcessorPlan, ReadoutTiming, readout_timing
 from scm_hw.schedule import Layout, Schedule, lay_out
-from scm_hw.target import TECHNOLOGIES
+from scm_hw.target import TECHNOLOGIES, Technology
 from scm_hw.target.resources import Resources, near_limit, within
+from scm_model.adaptation import AdaptSettings
 
 Measure = Callable[[str, str, Board], Resources | None]
 """The cells of a core on a board, given its Verilog and module; None where they are not known."""
@@ -63,7 +66,8 @@ class Shape:
     measured: Resources | None = None
     meaning: Program | None = None
     loadable: LoadableReadout | None = None
-    timing: ReadoutTiming | None = None
+    timing: ReadoutTiming | AdaptTiming | None = None
+    adaptive: Adaptive | None = None
 
 
 def choose_shape(
@@ -85,12 +89,16 @@ def choose_shape(
     whole = choose_fixed_point(model, tolerance=options.tolerance, frac_bits=options.frac_bits)
     whole = with_fraction_bits(model, whole, least)
     lowered = _lowered(model, whole)
-    plan = _fold_first(model, whole, lowered, board, options)
+    plan = None
+    if options.adapt is None:
+        plan = _fold_first(model, whole, lowered, board, options)
     if plan is not None:
         return _folded(model, whole, lowered, _ended(plan, options))
     fixed = choose_output_bits(
         model, whole, tolerance=options.tolerance, output_bits=options.output_bits
     )
+    if options.adapt is not None:
+        return _adaptive(model, fixed, board, options, options.adapt)
     if fixed.grid_bits < least:
         fixed = whole if least >= whole.product_bits else cut(model, whole, least)
     passes = Passes(_lowered(model, fixed).program, rows=_evaluation_codes(model, fixed))
@@ -113,18 +121,8 @@ def _reloadable(model: Model, board: Board, options: Options) -> Shape:
     lowered = _lowered(model, fixed)
     parts = loadable(model, lowered, fixed)
     verify(parts.program)
-    period = 1000.0 / (options.clock_mhz or board.clock_mhz)
-    timing = readout_timing(parts.plan, period, TECHNOLOGIES[delay_model(board)])
-    before = options.latency
-    if before is not None:
-        before -= timing.ranks
-        if before < 1:
-            raise OptionError(
-                f"latency must be at least {timing.ranks + 1} cycles with --reload readout, not "
-                f"{options.latency}; allow more cycles, or leave --reload out"
-            )
-    passes = Passes(parts.program, rows=_evaluation_codes(model, fixed))
-    layout = _unrolled(passes, board, replace(options, latency=before))
+    timing = readout_timing(parts.plan, *_clock(board, options))
+    layout = _in_front(parts.program, model, fixed, board, options, "--reload readout", timing)
     return Shape(
         fixed,
         layout.stages,
@@ -147,6 +145,52 @@ def _processor(model: Model, board: Board, options: Options) -> Shape:
     period = 1000.0 / (options.clock_mhz or board.clock_mhz)
     plan = ProcessorPlan(found.image, period, delay_model(board), options.handshake)
     return Shape(found.fixed, (Stage(LITERAL, found.meaning),), plan)
+
+
+def _adaptive(
+    model: Model, fixed: FixedPoint, board: Board, options: Options, settings: AdaptSettings
+) -> Shape:
+    """The whole machine with its hidden bits laid open, in front of a readout that learns."""
+    lowered = _lowered(model, fixed)
+    found = adaptive(model, lowered, fixed, settings)
+    verify(found.program)
+    timing = adapt_timing(found, *_clock(board, options))
+    layout = _in_front(found.program, model, fixed, board, options, "--adapt", timing)
+    return Shape(
+        fixed,
+        layout.stages,
+        layout.schedule,
+        meaning=lowered.program,
+        timing=timing,
+        adaptive=found,
+    )
+
+
+def _clock(board: Board, options: Options) -> tuple[float, Technology]:
+    period = 1000.0 / (options.clock_mhz or board.clock_mhz)
+    return period, TECHNOLOGIES[delay_model(board)]
+
+
+def _in_front(
+    program: Program,
+    model: Model,
+    fixed: FixedPoint,
+    board: Board,
+    options: Options,
+    flag: str,
+    timing: ReadoutTiming | AdaptTiming,
+) -> Layout:
+    """A program with the cycles that a readout behind it leaves."""
+    before = options.latency
+    if before is not None:
+        before -= timing.ranks
+        if before < 1:
+            raise OptionError(
+                f"latency must be at least {timing.ranks + 1} cycles with {flag}, not "
+                f"{options.latency}; allow more cycles, or leave {flag.split()[0]} out"
+            )
+    passes = Passes(program, rows=_evaluation_codes(model, fixed))
+    return _unrolled(passes, board, replace(options, latency=before))
 
 
 def _lowered(model: Model, fixed: FixedPoint) -> Lowered:

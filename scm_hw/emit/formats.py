@@ -10,7 +10,8 @@ from typing import Any
 from scm_hw.common.names import DEFAULT, Names
 from scm_hw.common.templates import render
 from scm_hw.rtl.axi import RowFormat
-from scm_hw.rtl.uart.description import Description, Feature
+from scm_hw.rtl.uart.description import Description
+from scm_hw.rtl.uart.fields import Feature
 from scm_model import Column
 from scm_model.raw_columns import MISSING_TEXTS
 

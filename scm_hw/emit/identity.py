@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import log2
 
 from scm_hw.design import Design
 from scm_hw.load import Model, formats_of
+from scm_hw.load.adaptive import DRIFT, ERROR, control_names
 from scm_hw.load.capacity import Capacity
 from scm_hw.load.processor import unused
 from scm_hw.load.records import COMPLETE, record_bit
 from scm_hw.rtl.uart import Hello, buffer_capacity
-from scm_hw.rtl.uart.description import Description, Feature, Output, Reload, Word
+from scm_hw.rtl.uart.description import Description
+from scm_hw.rtl.uart.fields import Adapt, Feature, Output, Reload, Word
 from scm_model.flags import MARGIN, flag_kinds, flag_names
 
 
@@ -26,11 +28,12 @@ def describe(design: Design, name: str = "") -> Description:
     # There are words only where the mechanism is external.
     reaches = design.input_ranges[len(features) :]
     words = []
-    for i, reach in enumerate(reaches):
-        fraction, low, high = _scale(design, i, fixed.frac_bits)
-        words.append(
-            Word(model.targets[i], reach.width, fraction, reach.low, reach.high, low, high)
-        )
+    for i, (name_, reach) in enumerate(zip(_word_names(design), reaches, strict=True)):
+        scale = (0, 0.0, 1.0)
+        if i < model.outputs:
+            learns = design.adaptive is not None
+            scale = _scale(design, i, fixed.grid_bits if learns else fixed.frac_bits)
+        words.append(Word(name_, reach.width, scale[0], reach.low, reach.high, *scale[1:]))
     return Description(
         name=name,
         features=features,
@@ -44,7 +47,8 @@ def describe(design: Design, name: str = "") -> Description:
         columns=() if model.columns is None else model.columns.columns,
         output_bits=fixed.grid_bits if fixed.grid_bits < fixed.product_bits else None,
         reload=_reload(design),
-        flags=len(flag_names(design.hardware)),
+        flags=len(_flags(design)),
+        adapt=_adapt(design),
     )
 
 
@@ -85,6 +89,21 @@ def describe_loaded(
             0 if capacity.classes else room.outputs - model.outputs,
         ),
     )
+
+
+def _word_names(design: Design) -> Sequence[str]:
+    """What is behind the features: words of a mechanism, or what a readout learns from."""
+    if design.adaptive is None:
+        return design.model.targets if design.fixed.word_range is not None else ()
+    most_age = design.adaptive.adaptation.most_age
+    return control_names(design.model.signals, design.model.targets, most_age)
+
+
+def _adapt(design: Design) -> Adapt | None:
+    settings = design.options.adapt
+    if settings is None:
+        return None
+    return Adapt(settings.step, settings.leak, settings.most_age)
 
 
 def _reload(design: Design) -> Reload | None:
@@ -159,6 +178,12 @@ def _outputs(design: Design) -> tuple[Output, ...]:
 
 def _flags(design: Design) -> tuple[Output, ...]:
     """Margin and flags behind the outputs; a margin is fixed point as the scores are."""
+    if design.adaptive is not None:
+        error, drift = design.output_ranges[-2:]
+        return (
+            Output(ERROR, error.width, False, design.fixed.grid_bits, 0.0, 1.0),
+            Output(DRIFT, drift.width, False, 0, 0.0, 1.0),
+        )
     names, kinds = flag_names(design.hardware), flag_kinds(design.hardware)
     reaches = design.output_ranges[len(design.output_ranges) - len(names) :]
     return tuple(

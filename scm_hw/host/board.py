@@ -6,6 +6,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -34,6 +35,16 @@ MAX_PART = 1024
 
 Progress = Callable[[int], None]
 """Told how many samples are done."""
+
+
+@dataclass(frozen=True, eq=False)
+class Adapted:
+    """Predictions (n, m) of a board that learns; the running mean of the absolute error (n,), over
+    the ranges of all targets; and where it drifts."""
+
+    predictions: NDArray[np.float64]
+    error: NDArray[np.float64]
+    drift: NDArray[np.bool_]
 
 
 class Board:
@@ -142,6 +153,28 @@ class Board:
         results, _ = self.predict_integers(meaning.inputs(rows, mechanism), progress)
         return meaning.units(results), meaning.flag_values(results)
 
+    def adapt(
+        self,
+        rows: Any,
+        targets: Any,
+        *,
+        age: int = 0,
+        freeze: bool = False,
+        restart: bool = False,
+        progress: Progress | None = None,
+    ) -> Adapted:
+        """Predict raw rows (n, d) in order, and learn from raw targets (n, m) of theirs.
+
+        With an `age` the target beside a row is that of the row so many before. `freeze` watches
+        the error alone; `restart` forgets what was learned before the first of the rows. For a
+        board built with `--adapt`.
+        """
+        meaning = self.description
+        inputs = meaning.learning_inputs(rows, targets, age=age, freeze=freeze, restart=restart)
+        results, _ = self.predict_integers(inputs, progress)
+        fraction = meaning.outputs[-2].fraction
+        return Adapted(meaning.units(results), results[:, -2] / 2.0**fraction, results[:, -1] == 1)
+
     def predict_integers(
         self, rows: NDArray[np.int64], progress: Progress | None = None
     ) -> tuple[NDArray[np.int64], Answers]:
@@ -149,6 +182,11 @@ class Board:
         meaning = self.description
         words = pack(rows, meaning.in_widths)
         answers = self.predict_words(words, progress)
+        if answers.repeated and meaning.adapt is not None and rows[:, -3].any():
+            raise LinkError(
+                f"line must lose nothing while the board learns, not {answers.repeated} packets, "
+                "which it may have learned from twice; restart what it learned, or lower --baud"
+            )
         signed = [port.signed for port in meaning.outputs]
         return unpack(answers.words, meaning.out_widths, signed), answers
 

@@ -26,15 +26,18 @@ from scm_hw.load import (
     for_hardware,
     formats_of,
     lower,
+    lower_model,
     normalised_results,
     rmse,
 )
+from scm_hw.load.adaptive import adaptive
 from scm_hw.load.processor import loaded
 from scm_hw.load.readout import reload_fixed_point
 from scm_hw.load.records import least_bits, records_of_model, with_fraction_bits
 from scm_hw.rtl.reload import ProcessorPlan
 from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.rows import scored_rows, seen_activity
+from scm_model.adaptation import AdaptSettings
 from scm_model.interval import covered
 from scm_model.memory import check_first
 from scm_model.scaling import from_unit
@@ -84,7 +87,7 @@ def compare(
 ) -> Comparison:
     """Run every row on the board, the PC model and the interpreter."""
     meaning, latency = board.description, board.hello.latency
-    if not meaning.flags:
+    if not meaning.flags or meaning.adapt is not None:
         # The core was built without those that the model has.
         model = replace(model, flags=None)
     if meaning.processor is None:
@@ -98,7 +101,10 @@ def compare(
         meaning = describe_loaded(meaning.processor, model)
         built, fixed, records, program = model, held.fixed, None, held.meaning
         latency = ProcessorPlan(held.image, period_ns=1.0).latency
-    if records is None:
+    if meaning.adapt is not None:
+        inputs, expected = _learned(meaning, built, fixed, rows)
+        scored, seen = np.arange(len(inputs)) < len(rows), rows
+    elif records is None:
         inputs = meaning.inputs(rows.inputs, rows.mechanism)
         expected = interpret(program, inputs)
         scored, seen = np.ones(len(rows), dtype=np.bool_), rows
@@ -130,6 +136,20 @@ def compare(
         returns=board.returns,
         intervals=_intervals(model, seen, found[0]),
     )
+
+
+def _learned(
+    meaning: Description, built: Model, fixed: FixedPoint, rows: Evaluation
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All rows as the trained model, and again while the board learns from their targets."""
+    assert meaning.adapt is not None
+    settings = AdaptSettings(meaning.adapt.step, meaning.adapt.leak, meaning.adapt.most_age)
+    found = adaptive(built, lower_model(built, fixed), fixed, settings)
+    once = meaning.inputs(rows.inputs)
+    # What the board has learned before is forgotten.
+    once[:1, -1] = 1
+    inputs = np.concatenate([once, meaning.learning_inputs(rows.inputs, rows.targets)])
+    return inputs, found.interpret(inputs)
 
 
 def built_for(meaning: Description, model: Model) -> Model:

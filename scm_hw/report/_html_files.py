@@ -10,6 +10,7 @@ from scm_hw.emit.interface import IP_SCRIPT, MAPPED
 from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.emit.zynq import REACHED
 from scm_hw.report._html_elements import Section, el, facts, section
+from scm_hw.verify.rows import in_order
 
 
 def vivado_section(report: dict[str, Any], design: Design) -> Section:
@@ -144,7 +145,7 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
         *([_ACTIVITY_FILE] if simulated and design.board.family == "xc7" else []),
         (names.formats_header, "the formats of the fields, for C"),
         (names.formats_module, "the same for Python"),
-        *([(names.python_model, "the machine in plain Python")] if design.records is None else []),
+        *([] if in_order(design) else [(names.python_model, "the machine in plain Python")]),
         *_flows(names),
         ("report.json", "all figures of this page, for programs"),
         ("digest.txt", "the digest of model, options and tools"),

@@ -14,6 +14,7 @@ from scm_hw.ir import Range
 from scm_hw.load import Model
 from scm_hw.passes.sample import RANDOM_ROWS
 from scm_hw.report.accuracy import accuracy
+from scm_hw.report.adaptation import adaptation_of
 from scm_hw.report.power import power_of
 from scm_hw.report.resources import Synthesis, resources_of
 from scm_hw.report.storage import weights
@@ -81,6 +82,7 @@ def make_report(
         "implementation": _implementation(design, routed),
         "fold": _fold(design.fold),
         **({} if design.processor is None else {"processor": _processor(design.processor)}),
+        "adaptation": adaptation_of(design),
         "weights": weights(model),
         "formats": _formats(design),
         "model": _model(design),
@@ -225,7 +227,7 @@ def _formats(design: Design) -> dict[str, Any]:
         for field, reach in zip(input_fields(meaning), design.input_ranges, strict=True)
     ]
     # A word of a mechanism has the name of its target.
-    for port in inputs[len(meaning.features) :]:
+    for port in inputs[len(meaning.features) :] if meaning.adapt is None else ():
         port["name"] = f"P0_{port['name']}"
     return {
         "in_data": inputs,

@@ -118,13 +118,17 @@ class ScmCore(StreamCore):
         out_widths: list[int],
         ranks: int = 0,
         more: Mapping[str, Any] | None = None,
+        behind: Sequence[int] = (),
     ) -> None:
-        """As a core with so many ranks of registers behind the program, and more members."""
+        """As a core with so many ranks of registers behind the program, and more members.
+
+        `behind` are the bits of fields of a sample that the program doesn't see.
+        """
         self.program = program
         self.schedule = schedule
         self.ranges = ranges(program)
         super().__init__(
-            [self.ranges[r].width for r in program.inputs],
+            [*(self.ranges[r].width for r in program.inputs), *behind],
             out_widths,
             schedule.latency + ranks,
             schedule.initiation_interval,

@@ -27,7 +27,7 @@ from scm_hw.verify import (
     run_verilator,
 )
 from scm_hw.verify.probes import expected_probes, wrong_output
-from scm_hw.verify.rows import CheckRows
+from scm_hw.verify.rows import CheckRows, in_order
 from scm_hw.verify.saif import read_vcd, saif_file
 
 SIMULATORS = ("amaranth", "icarus", "verilator")
@@ -162,7 +162,7 @@ def simulated_rows(design: Design, rows: CheckRows, simulator: str) -> list[int]
 
 def _most(design: Design) -> int:
     """Rows for Amaranth's simulator, in which a history fills and empties several times."""
-    return AMARANTH_VECTORS * (1 if design.records is None else 3)
+    return AMARANTH_VECTORS * (3 if in_order(design) else 1)
 
 
 def select_vectors(design: Design, rows: CheckRows, most: int | None = None) -> Vectors:
@@ -189,7 +189,7 @@ def chosen_rows(
     elif not compiled:
         affordable = INTERPRETED_STEPS // len(design.program.ops)
         count = min(count, max(affordable, FEWEST_VECTORS))
-    if design.records is not None:
+    if in_order(design):
         # Each depends on those before it.
         return list(range(min(count, len(rows.inputs))))
     if count >= len(rows.inputs):

@@ -12,6 +12,7 @@ from scm_hw.design import Design
 from scm_hw.fold import FoldPlan, interpret_fold
 from scm_hw.ir import ranges
 from scm_hw.ir.interp import trace
+from scm_hw.load.adaptive import DRIFT, ERROR
 from scm_hw.load.records import COMPLETE
 from scm_hw.rtl import OpProbe
 from scm_hw.rtl.records import MACHINE
@@ -78,8 +79,9 @@ def wrong_output(design: Design, mismatch: Mismatch) -> str | None:
     got, expected = words.tolist()
     number = next(i for i, (a, b) in enumerate(zip(got, expected, strict=True)) if a != b)
     low, width = sum(ports.out_widths[:number]), ports.out_widths[number]
-    if number == len(program.outputs):
-        name = COMPLETE
+    if number >= len(program.outputs):
+        flags = (COMPLETE,) if design.adaptive is None else (ERROR, DRIFT)
+        name = flags[number - len(program.outputs)]
     else:
         name = program.ops[program.outputs[number]].name or f"output {number}"
     field = f"out_data[{low + width - 1}:{low}]"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scm_hw.common.packing import pack
 from scm_hw.design import Design
 from scm_hw.load import Activity, Evaluation, Model, evaluate, integers
+from scm_hw.load.adaptive import Adaptive, learning_stream
 from scm_hw.load.records import Records
 from scm_hw.passes.sample import RANDOM_ROWS, corner_rows, random_rows
 from scm_hw.sim.vectors import Vectors
@@ -35,6 +36,7 @@ class CheckRows:
     activity: Activity | None
     own: slice
     scored: NDArray[np.bool_] | None = None
+    flags: int = 1
 
     @property
     def own_count(self) -> int:
@@ -46,7 +48,7 @@ class CheckRows:
         """The outputs of the scored rows, or the class, without flags."""
         found = self.answers
         if self.scored is not None:
-            return found[:, :-1]
+            return found[:, : found.shape[1] - self.flags]
         # A processor may have outputs that its model has no use for.
         return found if self.activity is None else found[:, : self.activity.output.shape[1]]
 
@@ -58,6 +60,8 @@ class CheckRows:
 
     def seen(self, design: Design) -> NDArray[np.int64]:
         """What enters the Program in each row: the inputs, or the taps of records."""
+        if design.adaptive is not None:
+            return design.adaptive.split(self.inputs)[0]
         if design.records is None:
             return self.inputs
         return design.records.tap_rows(design.meaning, self.inputs)
@@ -72,14 +76,21 @@ class CheckRows:
             outputs=tuple(pack(self.outputs[numbers], out_widths)),
             in_width=sum(in_widths),
             out_width=sum(out_widths),
-            records=design.records is not None,
+            records=in_order(design),
         )
+
+
+def in_order(design: Design) -> bool:
+    """Whether a result depends on the samples before its own."""
+    return design.records is not None or design.adaptive is not None
 
 
 def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
     """Evaluation rows, then corners, then random codes; expected outputs by the interpreter."""
     if design.records is not None:
         return _record_rows(design, design.records, evaluation)
+    if design.adaptive is not None:
+        return _learning_rows(design, design.adaptive, evaluation)
     parts = []
     activity = None
     if evaluation is not None:
@@ -92,6 +103,27 @@ def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
     inputs = np.concatenate(parts)
     count = 0 if evaluation is None else len(evaluation)
     return CheckRows(inputs, design.interpret(inputs), evaluation, activity, slice(count))
+
+
+def _learning_rows(design: Design, found: Adaptive, evaluation: Evaluation | None) -> CheckRows:
+    """A stream that is learned from, with random targets; then the evaluation rows as they are."""
+    corners = corner_rows(found.samples)
+    machine = np.concatenate([corners, random_rows(design.meaning, CLOSE_CALL_CANDIDATES)])
+    made = learning_stream(found, machine, seed=0)
+    if evaluation is None:
+        return CheckRows(made, design.interpret(made), None, None, slice(0))
+    own = hardware_inputs(design, evaluation.inputs, evaluation.mechanism)
+    own[:1, -1] = 1
+    inputs = np.concatenate([made, own])
+    return CheckRows(
+        inputs,
+        design.interpret(inputs),
+        evaluation,
+        seen_activity(design.model, evaluation),
+        slice(len(made), len(inputs)),
+        np.ones(len(own), dtype=np.bool_),
+        len(found.outputs) - found.adaptation.outputs,
+    )
 
 
 def _record_rows(design: Design, records: Records, evaluation: Evaluation | None) -> CheckRows:
@@ -159,6 +191,7 @@ def hardware_inputs(
 ) -> NDArray[np.int64]:
     """Raw rows as the integers that enter the core; `mechanism` is P0 where it is external."""
     found = integers(design.hardware, design.fixed, raw, mechanism)
-    # A processor may have inputs that its model has no use for.
+    # A processor may have inputs that its model has no use for, and a core that learns is given
+    # targets: none here.
     idle = len(design.input_ranges) - found.shape[1]
     return np.pad(found, ((0, 0), (0, idle)))

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from scm_model import Model
+from scm_model.adaptation import DEFAULT_STEP, AdaptSettings
 from scm_model.columns import column_names, in_order
 from scm_train.cluster.run import is_distributed
 from scm_train.data.eval_set import check_pair
@@ -17,6 +18,7 @@ from scm_train.errors import DataError, ParameterError
 from scm_train.estimator_rows import TrainingRows, further_rows, target_names
 from scm_train.learner.base import Learner
 from scm_train.learner.weights import check_no_weights, row_weights
+from scm_train.training.adapt import Adapter
 from scm_train.training.refit import REFIT_RIDGE, refit
 from scm_train.training.robust import find_outliers
 from scm_train.training.run import TrainingTask
@@ -125,6 +127,36 @@ class Regressor(RegressorMixin, Learner):
         targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         self.machine_ = refit(self.machine_, X, targets, ridge)
         return self
+
+    def adapt(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        step: int = DEFAULT_STEP,
+        leak: int | None = None,
+        delay: int = 0,
+        age: int = 0,
+        freeze: bool = False,
+        restart: bool = False,
+    ) -> NDArray[np.float64]:
+        """Predict rows in order and learn from their targets, as a core of ``--adapt`` does.
+
+        The integers are those of the core that ``build --adapt`` makes of the same model file with
+        the same ``step``, ``leak`` and ``delay`` (``--adapt-step``, ``--adapt-leak``,
+        ``--adapt-delay``). Each row is predicted before its target is learned from. What was
+        learned stays for the next call, until ``restart`` or other settings; ``machine_`` is not
+        changed. With ``age`` the targets are those of the rows so many before; ``freeze`` watches
+        the error alone. ``adapter_`` has the running error and the drift flag of each row.
+        """
+        check_is_fitted(self)
+        settings = AdaptSettings(step, leak, delay)
+        known = getattr(self, "adapter_", None)
+        if known is None or known.settings != settings or known.machine is not self.machine_:
+            self.adapter_ = Adapter(self.machine_, settings)
+        targets = None if y is None else np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        found = self.adapter_.run(X, targets, age=age, freeze=freeze, restart=restart)
+        return found[:, 0] if self._single else found
 
     def _adopt(self, machine: Model) -> None:
         super()._adopt(machine)

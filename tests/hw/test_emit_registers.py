@@ -10,7 +10,8 @@ import pytest
 from scm_hw.common.names import DEFAULT
 from scm_hw.emit import register_files
 from scm_hw.rtl.axi import registers as at
-from scm_hw.rtl.uart.description import Description, Feature, Output
+from scm_hw.rtl.uart.description import Description
+from scm_hw.rtl.uart.fields import Feature, Output
 from tests.support import REPOSITORY
 
 DIGEST = "ab" * 32

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scm_hw.common.columns import by_name, outside_range
 from scm_hw.errors import LinkError, OptionError
 from scm_hw.load.capacity import Capacity, Room
+from scm_hw.rtl.uart.fields import Adapt, Feature, Output, Reload, Word, codes_of, words_of
 from scm_model import Column
 from scm_model.column_entries import column_from_meta, column_meta
 from scm_model.errors import DataError
@@ -28,54 +29,6 @@ MAX_FEATURE_BITS = 32
 MAX_FRACTION = 1000
 # What a board keeps of it; a larger one stays in the model file.
 MAX_BYTES = 49_152
-
-
-@dataclass(frozen=True)
-class Feature:
-    """An input: the code of `bits` bits that `low` to `high` are cut into.
-
-    That is the training range, or the range of a `sensor` whose integer it is.
-    """
-
-    name: str
-    bits: int
-    low: float
-    high: float
-    sensor: bool = False
-
-
-@dataclass(frozen=True)
-class Word:
-    """A mechanism from outside, scaled to [0, 1] over the target's range, in fixed point."""
-
-    name: str
-    bits: int
-    fraction: int
-    least: int
-    most: int
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Output:
-    """A target, scaled to [0, 1] over its range, in fixed point; or the index of a class."""
-
-    name: str
-    bits: int
-    signed: bool
-    fraction: int
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Reload:
-    """What an upload must agree with: the digest, and the bits of the entries of an output's first
-    table and of its others."""
-
-    digest: str
-    widths: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -109,6 +62,10 @@ class Description:
     """How many inputs and outputs, the last ones, a processor's model has no use for."""
     flags: int = 0
     """How many of the last outputs say what the others are worth: margin and flags."""
+    adapt: Adapt | None = None
+    """How the readout learns, where it does: the words are then targets, the age where there is
+    one, and whether to learn, to freeze and to restart; the last two outputs are the mean of the
+    absolute error and the drift flag."""
 
     @property
     def in_widths(self) -> list[int]:
@@ -140,6 +97,8 @@ class Description:
         if self.processor is not None:
             record["processor"] = asdict(self.processor)
             record["idle"] = list(self.idle)
+        if self.adapt is not None:
+            record["adapt"] = asdict(self.adapt)
         if self.columns:
             record["columns"] = [column_meta(column) for column in self.columns]
         text = json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
@@ -169,6 +128,7 @@ class Description:
                 processor=_processor(record.get("processor")),
                 idle=_idle(record.get("idle", [0, 0])),
                 flags=_checked(int, record.get("flags", 0)),
+                adapt=_adapt(record.get("adapt")),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -184,7 +144,9 @@ class Description:
         if self.records and len(columns) < len(self.features):
             # All rows are one record.
             columns.append((np.arange(len(columns[0])) == 0).astype(np.int64))
-        if self.words:
+        if self.adapt is not None:
+            columns += [np.zeros_like(columns[0])] * len(self.words)
+        elif self.words:
             columns += self._mechanism_words(len(columns[0]), mechanism)
         columns += [np.zeros(len(columns[0]), np.int64)] * self.idle[0]
         return np.stack(columns, axis=1)
@@ -194,6 +156,34 @@ class Description:
         """The features of the model, without inputs that it has no use for."""
         return self.features[: len(self.features) - self.idle[0]]
 
+    def learning_inputs(
+        self, rows: Any, targets: Any, *, age: int = 0, freeze: bool = False, restart: bool = False
+    ) -> Integers:
+        """Raw rows and raw targets (n, m) as the integers that enter a core that learns."""
+        if self.adapt is None:
+            raise OptionError("board must be built with --adapt to learn; build it again")
+        if not 0 <= age <= self.adapt.most_age:
+            raise OptionError(
+                f"age must be in [0, {self.adapt.most_age}], not {age}; build with a larger "
+                "--adapt-delay for later targets"
+            )
+        found = self.inputs(rows)
+        first, count = len(self.features), len(self.outputs) - self.flags
+        values = np.asarray(targets, dtype=np.float64).reshape(len(found), -1)
+        if values.shape[1] != count or not np.isfinite(values).all():
+            raise OptionError(
+                f"targets must be {count} finite numbers for each row, not {values.shape}"
+            )
+        ports = self.words[:count]
+        found[:, first : first + count] = np.stack(
+            [words_of(port, column) for port, column in zip(ports, values.T, strict=True)], axis=1
+        )
+        if self.adapt.most_age:
+            found[:, -4] = age
+        found[:, -3:-1] = (1, int(freeze))
+        found[0, -1] = int(restart)
+        return found
+
     def _column_codes(self, rows: Any) -> list[Integers]:
         """Codes of categories, and of numbers of which the greatest may stand for a missing one."""
         read, found = self._read(rows), []
@@ -202,7 +192,7 @@ class Description:
             if column.is_category:
                 found.append(values.astype(np.int64))
                 continue
-            code = _codes(port, np.where(missing, port.low, values))
+            code = codes_of(port, np.where(missing, port.low, values))
             if column.missing is not None:
                 code = np.where(missing, top, np.minimum(code, top - 1))
             found.append(code)
@@ -227,7 +217,7 @@ class Description:
             )
         if not np.isfinite(rows).all():
             raise OptionError("rows must be finite numbers, not inf or nan")
-        return [_codes(port, rows[:, i]) for i, port in enumerate(ports)]
+        return [codes_of(port, rows[:, i]) for i, port in enumerate(ports)]
 
     def _given(self, rows: Any) -> tuple[Feature, ...]:
         """The features that rows have: the bit that begins a record may be left out."""
@@ -259,12 +249,7 @@ class Description:
                 f"mechanism must have {count} rows and {len(self.words)} columns, not {shape}; "
                 "this model takes it from outside"
             )
-        found = []
-        for port, column in zip(self.words, mechanism.T, strict=True):
-            with np.errstate(over="ignore"):
-                scaled = np.rint((column - port.low) / (port.high - port.low) * 2.0**port.fraction)
-            found.append(np.clip(scaled, port.least, port.most).astype(np.int64))
-        return found
+        return [words_of(port, col) for port, col in zip(self.words, mechanism.T, strict=True)]
 
     def units(self, results: Integers) -> NDArray[Any]:
         """Outputs in target units, a column each; or the class of each row; without flags."""
@@ -290,16 +275,6 @@ class Description:
             else results[:, place] / 2.0**port.fraction
             for place, port in enumerate(self.outputs[first:], start=first)
         }
-
-
-def _codes(port: Feature, column: Floats) -> Integers:
-    """The same operations in the same order as the model's own."""
-    top = (1 << port.bits) - 1
-    span = port.high - port.low
-    # Far beyond the range is infinite, and cut off as well.
-    with np.errstate(over="ignore"):
-        scaled = (column - port.low) / span if span > 0 else np.zeros_like(column)
-        return np.clip(np.floor(scaled * (top + 1)), 0, top).astype(np.int64)
 
 
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
@@ -358,6 +333,18 @@ def _idle(record: object) -> tuple[int, int]:
     return inputs, outputs
 
 
+def _adapt(record: object) -> Adapt | None:
+    if record is None:
+        return None
+    found = _checked(dict, record)
+    leak = found["leak"]
+    return Adapt(
+        _checked(int, found["step"]),
+        None if leak is None else _checked(int, leak),
+        _checked(int, found["most_age"]),
+    )
+
+
 def _columns(record: dict[str, Any]) -> tuple[Column, ...]:
     told = _checked(list, record.get("columns", []))
     names = [str(row[0]) for row in record["features"]][: len(told)]
@@ -383,6 +370,8 @@ def _check_counts(found: Description) -> None:
         raise ValueError(f"{len(found.features)} features and {outputs} outputs")
     # A classifier has a word for each class, and gives the number of one.
     scores = outputs if found.classes is None else len(found.classes)
+    if found.adapt is not None:
+        scores += 3 + bool(found.adapt.most_age)
     if found.words and len(found.words) != scores:
         raise ValueError(f"{len(found.words)} words for {scores} outputs")
 
