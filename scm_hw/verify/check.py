@@ -74,9 +74,13 @@ def choose_tools(simulators: Sequence[str] | None, *, gate_sim: bool = False) ->
     absent = {name: reason for name in VERILOG if (reason := missing(name)) is not None}
     needed = {name for name in simulators or () if name in VERILOG}
     needed |= {"icarus"} if gate_sim else set()
-    if simulators is None and len(absent) == len(VERILOG):
+    if simulators is None and len(absent) == len(VERILOG) and not needed:
         # Amaranth's simulator never sees the Verilog that is handed out.
-        needed.add("icarus")
+        reasons = " and ".join(reason.partition(";")[0] for reason in absent.values())
+        raise ToolError(
+            f"can't simulate the Verilog: {reasons}; install one of {' and '.join(absent)}, or "
+            "leave the simulations out with --no-sim"
+        )
     for name in absent:
         if name in needed:
             raise ToolError(absent[name])
