@@ -167,6 +167,7 @@ def _run(args: argparse.Namespace) -> None:
     baud = check_baud(args.baud)
     wanted = file_digest(args.model) if args.model else None
     port = find_port(baud, wanted) if args.port == AUTO else args.port
+    # An emulator that was just started is still compiling the board behind the port.
     await_port(port, lambda text: print(text, file=sys.stderr))
     with Board(port, baud=baud) as board:
         loaded = board.holds_loaded
@@ -243,6 +244,7 @@ def _emulate(args: argparse.Namespace, options: DesignOptions) -> None:
     board = choose_board(args.board, args.part, args.clock)
     if args.link is not None:
         check_output(args.link, LINK, force=args.force)
+    # A missing tool is told before the design is compiled, which takes a while.
     choose_tools(["verilator"])
     if args.baud is None:
         args.baud = fastest_baud(board)

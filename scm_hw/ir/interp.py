@@ -38,9 +38,11 @@ from scm_hw.ir import (
 
 Integers = NDArray[np.int64]
 
+# 32 KiB for each value, so that what is soon read again is still in the cache.
 BLOCK_ROWS = 4096
 # Below this many operands a plain loop beats gathering them into a matrix.
 MATRIX_OPERANDS = 9
+# Whole numbers up to these are exact in floating point, in whatever order they are added.
 EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
 
 Matrix = NDArray[np.floating[Any]]
@@ -125,6 +127,7 @@ class _Plan:
                 _run_group(self.program, members, matrix, values)
             else:
                 values[ref] = _evaluate(op, values, len(rows))
+            # A large program has more values than there is memory for.
             for dead in self.last_use[ref]:
                 values.pop(dead, None)
         return values
@@ -195,9 +198,11 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
         case AtLeast():
             return (values[op.value] >= op.bound).astype(np.int64)
         case Field():
+            # The highest bit of a signed field counts negative.
             bits = (values[op.value] >> op.offset) & ((1 << op.width) - 1)
             return bits - ((bits >> (op.width - 1)) << op.width) if op.signed else bits
         case Shift():
+            # Rounds down for negative values as well, as wires do.
             return values[op.value] >> op.bits
         case Xor():
             return np.bitwise_xor.reduce([values[r] for r in op.operands])
@@ -218,6 +223,7 @@ def _evaluate(op: Op, values: dict[Ref, Integers], rows: int) -> Integers:
         case Select():
             return np.where(values[op.condition] == 1, values[op.chosen], values[op.other])
         case Argmax():
+            # Of equal scores the first wins, in NumPy as in the hardware.
             stacked: Integers = np.stack([values[r] for r in op.operands], axis=1)
             return stacked.argmax(axis=1).astype(np.int64)
 

@@ -57,6 +57,7 @@ class Program:
         for op in self.ops:
             for ref in operands(op):
                 count[ref] += 1
+        # An output that is read nowhere else must not count as dead.
         for ref in self.outputs:
             count[ref] += 1
         return count
@@ -86,6 +87,7 @@ class Builder:
 
     def add(self, op: Op) -> Ref:
         """The reference of `op`, new or already there. The first name and part given stay."""
+        # Two names for one value would be built as two circuits.
         key = replace(op, name="", part=None)
         ref = self._seen.get(key)
         if ref is None:

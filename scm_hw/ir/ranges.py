@@ -43,6 +43,7 @@ class Range(NamedTuple):
     def width(self) -> int:
         """Bits of the narrowest word, two's complement where negative; at least 1."""
         if self.signed:
+            # Two's complement reaches one further down than up.
             return max((-self.low - 1).bit_length(), max(self.high, 0).bit_length()) + 1
         return max(self.high.bit_length(), 1)
 
@@ -104,6 +105,7 @@ def _field_range(value: Range, op: Field) -> Range:
     low, high = value.low >> op.offset, value.high >> op.offset
     if op.signed:
         return Range(-1 << (op.width - 1), (1 << (op.width - 1)) - 1)
+    # Where the bits above the field change, the field takes all of its values.
     if low >> op.width != high >> op.width:
         return Range(0, (1 << op.width) - 1)
     mask = (1 << op.width) - 1
@@ -122,6 +124,7 @@ def _sum_range(op: Sum, known: list[Range]) -> Range:
 
 
 def _product_range(left: Range, right: Range) -> Range:
+    # Bilinear: its extremes are at the ends of both ranges, whatever their signs.
     corners = [a * b for a in left for b in right]
     return Range(min(corners), max(corners))
 
@@ -136,6 +139,7 @@ def _concat_range(op: Concat, known: list[Range]) -> Range:
 
 
 def _either(condition: Range, chosen: Range, other: Range) -> Range:
+    # A condition that never changes leaves one value to be chosen.
     if condition.low == condition.high:
         return chosen if condition.low else other
     return Range(min(chosen.low, other.low), max(chosen.high, other.high))

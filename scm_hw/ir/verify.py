@@ -75,6 +75,7 @@ def _verify_operands(ref: int, op: Op, known: list[Range]) -> None:
 
 
 def _verify_ends(program: Program) -> None:
+    # Ports are packed by position: one that is missing or double would shift all behind it.
     found = {op.position: ref for ref, op in program if isinstance(op, Input)}
     if program.inputs != tuple(found.get(i) for i in range(len(found))):
         raise BrokenProgram(f"inputs must name every input once, in order, not {program.inputs}")

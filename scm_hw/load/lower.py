@@ -167,6 +167,7 @@ def _thresholds(
 def _carried(model: Model, number: int) -> tuple[int, int, int]:
     """Scale, offset and unit of `h = (scale * v + offset) / unit`, for the inputs of a layer."""
     if number > 1:
+        # A bit of a sign layer stands for -1 or +1, one of a step layer for itself.
         return (2, -1, 1) if model.layers[number - 2].activation == "sign" else (1, 0, 1)
     if model.encoder.kind != "none":
         return 2, -1, 1
@@ -184,6 +185,7 @@ def _least_integer(bound: float, *, strict: bool) -> int:
 def _node(
     build: Builder, part: Part, inputs: tuple[Ref, ...], weights: NDArray[np.int8], threshold: int
 ) -> Ref:
+    # Hidden connections have the weight 0, and are not built.
     seen = np.flatnonzero(weights).tolist()
     refs, signs = tuple(inputs[i] for i in seen), tuple(weights[seen].tolist())
     with build.within(part):
@@ -205,6 +207,7 @@ def _families(
         bits = tuple(nodes[place] for place in support if place >= 0)
         begin = first + starts[number]
         entries = fixed.readout[begin : begin + sizes[number]]
+        # An output to which a family adds nothing gets no table.
         for output in np.flatnonzero(entries.any(axis=0)).tolist():
             target = model.targets[output]
             index = _address(build, bits, f"layer{len(model.layers)}.family{number}")
@@ -230,6 +233,7 @@ def _class(build: Builder, model: Model, scores: tuple[Ref, ...]) -> Ref:
 
 def _linear(build: Builder, model: Model, fixed: FixedPoint, codes: list[Ref]) -> Terms:
     """The codes of the features that any output weighs, or their products where these are cut."""
+    # Features that no output weighs need not be held in their range either.
     used = np.flatnonzero(fixed.linear.any(axis=1)).tolist()
     held = {i: held_code(build, model, i, codes[i]) for i in used}
     if not fixed.dropped_bits:

@@ -29,6 +29,7 @@ def _polynomial(build: Builder, model: Model, fixed: FixedPoint, codes: list[Ref
     assert isinstance(model.mechanism, PolynomialModel) and fixed.mechanism is not None
     refs = []
     for powers in model.mechanism.exponents:
+        # A power is a product of equal factors: DSP blocks multiply two values.
         factors = [i for i, power in enumerate(powers) for _ in range(int(power))]
         # A code by itself stays a sum, which others can take in.
         odd = _odd_sum if len(factors) == 1 else _odd
@@ -67,6 +68,7 @@ class _Cells:
         """A table for each product of positions inside the cell, addressed by the cell."""
         assert fixed.mechanism is not None
         places = range(len(self.held))
+        # All tables of the mechanism share one address, and so may share a row of a memory.
         cells = [self._cell(place) for place in places]
         address = cells[0] if len(cells) == 1 else self._beside(cells, self.widths, "address")
         positions = [self._position(place, cells[place]) for place in places]

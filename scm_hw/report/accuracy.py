@@ -44,6 +44,7 @@ def accuracy(
         } | _flags(model, built, evaluation, pc, whole)
     bounds = _flags(model, built, evaluation, pc, whole)
     measured = normalised_results(model, built, fixed, hardware)
+    # Hardware must follow the PC in all outputs, bounds too; errors are of predictions alone.
     apart = np.abs(measured - pc)
     if model.level is not None:
         bounds |= _bounds(model, evaluation, pc, measured)

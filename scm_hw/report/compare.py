@@ -77,6 +77,7 @@ def _read(folder: Path) -> dict[str, Any]:
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise OptionError(f"report {path} must be of the format {FORMAT}; build it again")
     try:
+        # Asked for once here, so that a report of another version fails in one line, by its name.
         _ = [str(report["name"]), *lines([report])]
         float(report["resources"]["lut"] * report["latency_ns"])
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:

@@ -143,6 +143,7 @@ def _fit_thresholds(
 
 def _uniform_thresholds(count: int, input_bits: int) -> NDArray[np.int64]:
     """``round(j * 2**b / (count + 1))``: with ``count = 2**k - 1``, exactly the top k bits."""
+    # In whole numbers: rounding in floating point could differ between machines.
     j = np.arange(1, count + 1, dtype=np.int64)
     return (2 * j * 2**input_bits + count + 1) // (2 * (count + 1))
 
@@ -150,11 +151,13 @@ def _uniform_thresholds(count: int, input_bits: int) -> NDArray[np.int64]:
 def _quantile_thresholds(codes: NDArray, count: int, input_bits: int) -> NDArray[np.int64]:
     values, counts = np.unique(codes.astype(np.int64), return_counts=True)
     top = 2**input_bits - 1
+    # A constant feature: one threshold above it, which no row reaches.
     if len(values) == 1:
         return np.minimum(values + 1, top)
     if len(values) <= count + 1:
         # Few distinct codes, as of a switch: quantiles could miss the rare ones, midpoints can't.
         return (values[:-1] + values[1:] + 1) // 2
+    # As many rows between two thresholds as between any others.
     shares = np.arange(1, count + 1) * (counts.sum() / (count + 1))
     at_quantiles = values[np.searchsorted(np.cumsum(counts), shares)]
     # A threshold at the least code would be set on every row; one above splits that code off.

@@ -27,6 +27,7 @@ def importance(machine: Model, X: NDArray, targets: NDArray) -> dict[str, float]
     asked about fewer rows. An external mechanism keeps its values.
     """
     random = np.random.default_rng(SEED)
+    # Each feature is a pass over the rows: many features get fewer of them.
     count = min(len(X), MOST_ROWS, max(MOST_SCORED // len(machine.signals), 100))
     rows = random.permutation(len(X))[:count]
     # Rows of categories have labels.
@@ -41,6 +42,7 @@ def importance(machine: Model, X: NDArray, targets: NDArray) -> dict[str, float]
     found = {}
     for i, name in enumerate(machine.signals):
         column = X[:, i].copy()
+        # All the values that it has, in an order that says nothing about the target.
         X[:, i] = column[random.permutation(count)]
         found[name] = _error(score(machine, X, targets, values)) - own
         X[:, i] = column

@@ -65,6 +65,7 @@ def record_scores(machine: Model, rows: Evaluation) -> dict[str, Any]:
     memory = machine.memory
     assert memory is not None
     first = check_first(rows.first, len(rows))
+    # Before its history is full, a machine of records has nothing to be judged by.
     full = memory.complete(first)
     if not full.any():
         raise DataError(
@@ -129,12 +130,14 @@ def _class_scores(
     assert machine.classes is not None
     classes = len(machine.classes)
     confusion = np.zeros((classes, classes), dtype=np.int64)
+    # Unlike +=, this counts a pair as often as it occurs.
     np.add.at(confusion, (targets, classes_of(y_norm)), 1)
     rows, hits = confusion.sum(axis=1), confusion.diagonal()
     shares = class_shares(machine, y_norm)
     return {
         "rmse": _rmse(shares - np.eye(classes)[targets]),
         "accuracy": float(hits.sum() / len(targets)),
+        # A class without test rows has no share of right answers.
         "balanced_accuracy": float((hits[rows > 0] / rows[rows > 0]).mean()),
         "majority": float(rows.max() / len(targets)),
         "confusion": confusion.tolist(),

@@ -18,6 +18,7 @@ def best_trial(machines: Sequence[Model]) -> int:
 
     The test rows have no say in it. Of equal runs the first.
     """
+    # Choosing by test rows would make their score a training score.
     key = "validation_rmse" if "validation_rmse" in _scores(machines[0]) else "train_rmse"
     return int(np.argmin([_scores(machine)[key] for machine in machines]))
 

@@ -43,6 +43,7 @@ def node_gap(
     node: Candidates, inputs: LayerInputs, activation: str, rows: int, chunk_map: ChunkMap
 ) -> Gap:
     """The gap of a batch of one node on all rows."""
+    # Without the bias, which is what is to be found.
     sums = inputs.sums(node.weights, np.zeros(1), np.float64)
     bias = float(node.biases[0])
     parts = chunk_map(lambda chunk: gap_of(sums(chunk)[:, 0], bias, activation), rows, CHUNK_ROWS)

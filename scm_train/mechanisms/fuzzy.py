@@ -47,6 +47,7 @@ class Triangle:
 
 
 def _ramp(values: NDArray, foot: float, top: float) -> NDArray:
+    # A shoulder: the division below would be by zero.
     if foot == top:
         return np.ones(len(values))
     return np.clip((values - foot) / (top - foot), 0.0, 1.0)
@@ -92,6 +93,7 @@ class FuzzySystem:
     def __call__(self, X: NDArray) -> NDArray:
         X = np.asarray(X, dtype=np.float64)
         strengths = np.stack([rule.strength(X) for rule in self.rules], axis=1)
+        # Equal strengths make the weighted mean below the plain one.
         strengths[strengths.sum(axis=1) == 0] = 1.0
         weighted = sum(
             strengths[:, k, None] * rule.consequent(X) for k, rule in enumerate(self.rules)

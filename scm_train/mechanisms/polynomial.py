@@ -64,6 +64,7 @@ class Polynomial(Specification):
             for powers, factor in _shifted(exponents, domain).items():
                 collected[powers] = collected.get(powers, np.zeros(m)) + scale * factor
         _check_terms(len(collected))
+        # In a fixed order, so that equal polynomials are equal files.
         rows = sorted(collected)
         coefficients = np.stack([collected[row] for row in rows]) / span
         return PolynomialModel(np.array(rows, dtype=np.uint8), coefficients)
@@ -115,6 +116,7 @@ def _full_exponents(
 
 def _all_exponents(inputs: tuple[int, ...], degree: int, n_features: int) -> NDArray[np.uint8]:
     """Every monomial of total degree up to ``degree`` in the chosen inputs."""
+    # Counted before they are made: a high degree of many inputs would fill the memory.
     _check_terms(comb(len(inputs) + degree, degree))
     rows = []
     for total in range(degree + 1):
@@ -127,6 +129,7 @@ def _shifted(exponents: tuple[int, ...], domain: Domain) -> dict[tuple[int, ...]
     """Expand ``prod (min_i + span_i x_i)**e_i`` into powers of x."""
     powers: dict[tuple[int, ...], float] = {(): 1.0}
     for low, high, e in zip(domain.input_min, domain.input_max, exponents, strict=True):
+        # (low + span x)^e by the binomial theorem, one feature after the other.
         binomial = [comb(e, k) * low ** (e - k) * (high - low) ** k for k in range(e + 1)]
         powers = {
             (*head, k): value * factor
