@@ -60,6 +60,32 @@ def test_options_are_those_of_the_commands(page: Path) -> None:
     assert named <= known, named - known
 
 
+def commands(parser: argparse.ArgumentParser) -> set[str]:
+    return {
+        name
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name in action.choices
+    }
+
+
+def unknown_commands(text: str) -> list[str]:
+    """Commands that a page names and the programs don't have."""
+    known = {"hw": commands(hw_parser()), "train": commands(train_parser())}
+    named = re.findall(r"(?:python -m scm_|\bscm-)(hw|train)[ ]+([a-z]+)", text)
+    return [f"{program} {name}" for program, name in named if name not in known[program]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_there(page: Path) -> None:
+    assert unknown_commands(page.read_text()) == []
+
+
+def test_a_command_that_is_not_there_is_found() -> None:
+    text = "`python -m scm_hw report` or\n    scm-hw compare rtl_out; scm-train fit"
+    assert unknown_commands(text) == ["hw compare"]
+
+
 def test_a_model_written_by_hand_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     small_model(tmp_path / "model.npz")
