@@ -117,28 +117,34 @@ class Terms:
         return self.build.arrival(bit[0]) if self.early else 0.0
 
     def _carry_in(self) -> None:
-        """Set bits aside that additions can carry in, which costs nothing: the last to be there.
-
-        So few that all that are left in tables have an addition for each of them.
-        """
-        if not self.tech.absorbed_inputs or any(not _at_lowest_place(t) for t in self.terms):
-            return
-        # Additions in DSP blocks carry nothing in.
-        if any(is_product(self.build, term) for term in self.terms):
-            return
-        if any(abs(weight) != 1 for _, weight in self._bits):
+        """Set bits aside that additions can carry in, which costs nothing: the last to be there."""
+        if not self._can_carry():
             return
         ones = [bit for bit in self._bits if bit[1] == 1]
         ones.sort(key=lambda bit: (self.build.arrival(bit[0]), bit[0]))
-        count, size, tables = len(self._bits), self.tech.group_inputs, 0
-        # An addition less than there are terms.
-        while count - size * tables > min(len(ones), len(self.terms) + tables - 1):
-            tables += 1
-        most = count - size * (tables - 1) - 1 if tables else count
-        carried = min(len(ones), len(self.terms) + tables - 1, most)
-        for ref, weight in ones[len(ones) - carried :] if carried > 0 else ():
+        for ref, weight in ones[len(ones) - self._carried(len(ones)) :]:
             self._bits.remove((ref, weight))
             self.carried.append(PlainTerm(ref, 1, Range(0, 1), self.build.arrival(ref)))
+
+    def _can_carry(self) -> bool:
+        """Whether additions of these terms have a carry to spare, and bits that fit it."""
+        # A chain takes a carry in at its lowest place, where the bit weighs one.
+        if not self.tech.absorbed_inputs or not all(map(_at_lowest_place, self.terms)):
+            return False
+        # Additions in DSP blocks carry nothing in.
+        if any(is_product(self.build, term) for term in self.terms):
+            return False
+        return all(abs(weight) == 1 for _, weight in self._bits)
+
+    def _carried(self, ones: int) -> int:
+        """How many bits are carried in, with the fewest tables that can take the others."""
+        count, size, tables = len(self._bits), self.tech.group_inputs, 0
+        # Terms and tables take an addition less than there are of them, and each carries one bit.
+        while count - size * tables > min(ones, len(self.terms) + tables - 1):
+            tables += 1
+        # More would leave the last table empty, and with it went an addition and its carry.
+        most = count - size * (tables - 1) - 1 if tables else count
+        return max(0, min(ones, len(self.terms) + tables - 1, most))
 
     def _plain(self, ref: Ref, weight: int) -> None:
         low, high = sorted(weight * end for end in self.build.ranges[ref])
