@@ -80,6 +80,16 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_bank(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bank",
+        type=int,
+        default=0,
+        metavar="K",
+        help="number of the model, on a board that was built with --banks (default 0)",
+    )
+
+
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
@@ -103,6 +113,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    _add_bank(parser)
     parser.set_defaults(run=_run)
 
 
@@ -137,6 +148,7 @@ def _add_load(parser: argparse.ArgumentParser) -> None:
     add_force(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    _add_bank(parser)
     parser.set_defaults(run=_load)
 
 
@@ -185,7 +197,7 @@ def _run(args: argparse.Namespace) -> None:
         if rows is None:
             raise OptionError(f"{path} must have test rows, not none; name a CSV file with some")
         with progress_bar(args.quiet or args.json, len(rows)) as progress:
-            found = compare(board, model, rows, progress)
+            found = compare(board, model, rows, progress, args.bank)
     if args.json:
         print(json.dumps(as_record(found)))
     else:
@@ -207,9 +219,9 @@ def _load(args: argparse.Namespace) -> None:
     port = find_port(baud) if args.port == AUTO else args.port
     await_port(port, lambda text: print(text, file=sys.stderr))
     with Board(port, baud=baud) as board:
-        total = len(upload_of(board.description, model).data)
+        total = len(upload_of(board.description, model, args.bank).data)
         with progress_bar(args.quiet or args.json, total) as progress:
-            found = load(board, model, rows, progress)
+            found = load(board, model, rows, progress, args.bank)
     if args.json:
         print(json.dumps({"upload_bytes": found.upload_bytes} | as_record(found.comparison)))
     else:
@@ -227,7 +239,7 @@ def _write_upload(args: argparse.Namespace, model: Model) -> None:
             f"build must be the folder of a build with --reload readout or all, not {args.build} "
             f"({error.strerror})"
         ) from None
-    data = upload_of(meaning, model).data
+    data = upload_of(meaning, model, args.bank).data
     check_output(args.out, UPLOAD, inputs=(args.model, path), force=args.force)
     try:
         args.out.write_bytes(data)

@@ -196,6 +196,7 @@ def _options(args: argparse.Namespace) -> Options:
         capacity=args.capacity,
         flags=args.flags,
         adapt=adapt_settings(args),
+        banks=args.banks,
         input_register=args.input_register,
         input_format=input_formats(args.input_format),
         output_units=args.output_units,

@@ -105,6 +105,14 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         "whole models can, into a processor of some capacity (default none)",
     )
     parser.add_argument(
+        "--banks",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how many models a core of --reload holds, one of which a field of each sample "
+        "chooses (default 1)",
+    )
+    parser.add_argument(
         "--capacity",
         metavar="ROOM",
         help="what a processor of --reload all has room for, such as '16 inputs,400 nodes,3 layers,"

@@ -38,6 +38,7 @@ from scm_hw.load.records import (
     least_bits,
     records_of_model,
 )
+from scm_hw.load.sections import BANK
 from scm_hw.passes import Stage
 from scm_hw.rtl import ScmCore, StreamCore, to_verilog
 from scm_hw.rtl.adapt import AdaptCore, AdaptTiming, adapt_cost
@@ -181,6 +182,8 @@ class Design:
         if self.adaptive is not None:
             signals, most_age = self.model.signals, self.adaptive.adaptation.most_age
             return (*signals, *control_names(signals, self.model.targets, most_age))
+        if self.models > 1:
+            return (*self.model.features, BANK)
         return (*self.model.features, *self.model.targets)
 
     @property
@@ -258,6 +261,11 @@ class Design:
         return [known[r] for r in self.program.outputs]
 
     @property
+    def models(self) -> int:
+        """How many models it holds, one of which a field of each sample chooses."""
+        return self.options.banks
+
+    @property
     def reloads(self) -> bool:
         """Whether it can be given another model, or a part of one, while it runs."""
         return self.loadable is not None or self.processor is not None
@@ -289,6 +297,8 @@ class Design:
             del options["flags"]
         if self.adaptive is None:
             del options["adapt"]
+        if options["banks"] == 1:
+            del options["banks"]
         facts = {
             "name": self.names.prefix,
             "model": self.model_digest,
@@ -365,6 +375,11 @@ def compile_model(
         )
     if options.adapt is not None:
         check_learning(model)
+    if options.banks > 1 and model.mechanism.kind == "external":
+        raise OptionError(
+            f"banks must be 1 for an external mechanism, whose words are the last inputs, not "
+            f"{options.banks}; leave --banks out"
+        )
     machine = model if model.memory is None else model.static
     check_supported(machine)
     formats = formats_of(model, options.input_format)

@@ -11,6 +11,7 @@ from scm_hw.load import (
     DEFAULT_TOLERANCE,
 )
 from scm_hw.load.capacity import parse_room
+from scm_hw.load.sections import MAX_MODELS
 from scm_hw.schedule import Ends
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
 from scm_hw.target.resources import USABLE_SHARE
@@ -51,10 +52,18 @@ class Options:
     flags: bool | None = None
     """None: as the model has them."""
     adapt: AdaptSettings | None = None
+    banks: int = 1
 
     def __post_init__(self) -> None:
         if self.reload != "none":
             _check_reload(self)
+        if not 1 <= self.banks <= MAX_MODELS:
+            raise OptionError(f"banks must be in [1, {MAX_MODELS}], not {self.banks}")
+        if self.banks > 1 and self.reload == "none":
+            raise OptionError(
+                f"banks must be 1 for a core that holds one model, not {self.banks}; add --reload "
+                "readout or all"
+            )
         if self.capacity is not None and self.reload != "all":
             raise OptionError("capacity must be given with --reload all, not without; add it")
         if self.adapt is not None:

@@ -36,7 +36,7 @@ from scm_hw.load import (
 from scm_hw.load.adaptive import Adaptive, adaptive
 from scm_hw.load.capacity import LEAST_FRAC_BITS, parse_room
 from scm_hw.load.processor import Loaded, built_in, check_loadable
-from scm_hw.load.readout import LoadableReadout, loadable
+from scm_hw.load.readout import LoadableReadout, loadable, with_bank
 from scm_hw.load.records import (
     with_fraction_bits,
 )
@@ -119,7 +119,7 @@ def _reloadable(model: Model, board: Board, options: Options) -> Shape:
     )
     fixed = choose_output_bits(model, fixed, tolerance=tolerance, output_bits=options.output_bits)
     lowered = _lowered(model, fixed)
-    parts = loadable(model, lowered, fixed)
+    parts = loadable(model, lowered, fixed, models=options.banks)
     verify(parts.program)
     timing = readout_timing(parts.plan, *_clock(board, options))
     layout = _in_front(parts.program, model, fixed, board, options, "--reload readout", timing)
@@ -127,7 +127,7 @@ def _reloadable(model: Model, board: Board, options: Options) -> Shape:
         fixed,
         layout.stages,
         layout.schedule,
-        meaning=lowered.program,
+        meaning=with_bank(lowered.program, options.banks),
         loadable=parts,
         timing=timing,
     )
@@ -141,7 +141,7 @@ def _processor(model: Model, board: Board, options: Options) -> Shape:
         fixed = choose_fixed_point(model, tolerance=options.tolerance, jointly=False)
         bits = max(fixed.frac_bits, LEAST_FRAC_BITS)
     room = None if options.capacity is None else parse_room(options.capacity)
-    found: Loaded = built_in(model, bits, room)
+    found: Loaded = built_in(model, bits, room, options.banks)
     period = 1000.0 / (options.clock_mhz or board.clock_mhz)
     plan = ProcessorPlan(found.image, period, delay_model(board), options.handshake)
     return Shape(found.fixed, (Stage(LITERAL, found.meaning),), plan)
@@ -189,8 +189,11 @@ def _in_front(
                 f"latency must be at least {timing.ranks + 1} cycles with {flag}, not "
                 f"{options.latency}; allow more cycles, or leave {flag.split()[0]} out"
             )
-    passes = Passes(program, rows=_evaluation_codes(model, fixed))
-    return _unrolled(passes, board, replace(options, latency=before))
+    rows = _evaluation_codes(model, fixed)
+    if rows is not None and options.banks > 1:
+        # All models are the built-in one as yet.
+        rows = np.pad(rows, ((0, 0), (0, 1)))
+    return _unrolled(Passes(program, rows=rows), board, replace(options, latency=before))
 
 
 def _lowered(model: Model, fixed: FixedPoint) -> Lowered:

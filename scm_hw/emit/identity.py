@@ -10,8 +10,9 @@ from scm_hw.design import Design
 from scm_hw.load import Model, formats_of
 from scm_hw.load.adaptive import DRIFT, ERROR, control_names
 from scm_hw.load.capacity import Capacity
-from scm_hw.load.processor import unused
+from scm_hw.load.readout import unused
 from scm_hw.load.records import COMPLETE, record_bit
+from scm_hw.load.sections import BANK, bank_field_bits
 from scm_hw.rtl.uart import Hello, buffer_capacity
 from scm_hw.rtl.uart.description import Description
 from scm_hw.rtl.uart.fields import Adapt, Feature, Output, Reload, Word
@@ -25,8 +26,8 @@ def describe(design: Design, name: str = "") -> Description:
         return describe_loaded(design.processor.capacity, design.model, name, tolerance)
     model, fixed = design.hardware, design.fixed
     features = _features(design)
-    # There are words only where the mechanism is external.
-    reaches = design.input_ranges[len(features) :]
+    # There are words only where the mechanism is external, which no core of several models has.
+    reaches = design.input_ranges[len(features) :] if design.models == 1 else []
     words = []
     for i, (name_, reach) in enumerate(zip(_word_names(design), reaches, strict=True)):
         scale = (0, 0.0, 1.0)
@@ -36,7 +37,7 @@ def describe(design: Design, name: str = "") -> Description:
         words.append(Word(name_, reach.width, scale[0], reach.low, reach.high, *scale[1:]))
     return Description(
         name=name,
-        features=features,
+        features=(*features, *_bank_feature(design.models, features)),
         words=tuple(words),
         outputs=_outputs(design),
         classes=None if model.classes is None else tuple(model.classes),
@@ -49,7 +50,16 @@ def describe(design: Design, name: str = "") -> Description:
         reload=_reload(design),
         flags=len(_flags(design)),
         adapt=_adapt(design),
+        models=design.models,
     )
+
+
+def _bank_feature(models: int, others: Sequence[Feature]) -> tuple[Feature, ...]:
+    """The field that says which model a sample is for, whose code is its value."""
+    if models == 1:
+        return ()
+    bits = bank_field_bits(models)
+    return (Feature(unused(BANK, {port.name for port in others}), bits, 0.0, 2.0**bits),)
 
 
 def describe_loaded(
@@ -65,6 +75,7 @@ def describe_loaded(
     taken = {port.name for port in features}
     for number in range(len(features), room.inputs):
         features.append(Feature(unused(f"unused{number}", taken), bits, 0.0, 1.0))
+    features += _bank_feature(capacity.models, features)
     outputs = [Output("class", capacity.output_ranges()[0].width, False, 0, 0.0, 1.0)]
     if not capacity.classes:
         low, high = model.target_min.tolist(), model.target_max.tolist()
@@ -84,6 +95,7 @@ def describe_loaded(
         tolerance=tolerance,
         columns=() if model.columns is None else model.columns.columns,
         processor=capacity,
+        models=capacity.models,
         idle=(
             room.inputs - len(model.signals),
             0 if capacity.classes else room.outputs - model.outputs,

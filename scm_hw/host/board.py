@@ -69,7 +69,7 @@ class Board:
         self.returns = 0
         self._sequence = random.getrandbits(16)
         self._description: Description | None = None
-        self._adopted = False
+        self._adopted: dict[int, Description] = {}
         self.link = Link(port, baud)
         try:
             self.hello = self._greet()
@@ -107,7 +107,7 @@ class Board:
             self._description = self._read_description()
         return self._description
 
-    def adopt(self, model: Model) -> None:
+    def adopt(self, model: Model, bank: int = 0) -> None:
         """Take the features and outputs of a model that the board was given.
 
         A processor's own description is that of its built-in model, and nothing else says of what
@@ -115,30 +115,31 @@ class Board:
         """
         meaning = self.description
         if meaning.processor is not None:
-            self._description = describe_loaded(
+            self._adopted[bank] = describe_loaded(
                 meaning.processor, model, meaning.name, meaning.tolerance
             )
-            self._adopted = True
 
     def predict(
         self,
         rows: Any,
         mechanism: Any = None,
         progress: Progress | None = None,
+        bank: int = 0,
     ) -> NDArray[Any]:
         """Raw rows to outputs in target units, a column each, or to the class of each row.
 
         The columns of a data frame are matched with the features by name; an array has them in
         the order of the model. `mechanism` is P0 in target units, where the model takes it from
-        outside. Values outside a feature's range are limited to it, which a warning says.
+        outside. Values outside a feature's range are limited to it, which a warning says. `bank` is
+        the number of the model, on a board that holds several.
         """
-        meaning = self.description
-        if meaning.processor is not None and not self._adopted and self.holds_loaded:
+        meaning = self._adopted.get(bank, self.description)
+        if meaning.processor is not None and bank not in self._adopted and self.holds_loaded:
             raise OptionError(
                 "model must be named before raw rows are predicted, as the board holds one that "
                 "was loaded: give it to adopt, or load it again"
             )
-        inputs = meaning.inputs(rows, mechanism)
+        inputs = meaning.inputs(rows, mechanism, bank)
         outside = meaning.outside_range(rows)
         if outside is not None:
             warnings.warn(outside, RangeWarning, stacklevel=2)
@@ -206,7 +207,7 @@ class Board:
 
     # Loading
 
-    def load(self, model: Model, rows: Evaluation | None = None) -> None:
+    def load(self, model: Model, rows: Evaluation | None = None, bank: int = 0) -> None:
         """Another model for a processor, or another readout for the hidden layers that there are.
 
         It is checked on `rows`, or on the model's own; MismatchError and the model before where
@@ -215,7 +216,7 @@ class Board:
         # It compares, and so needs this module.
         from scm_hw.host.loading import load
 
-        load(self, model, rows)
+        load(self, model, rows, bank=bank)
 
     @property
     def holds_loaded(self) -> bool:

@@ -32,7 +32,7 @@ from scm_hw.load import (
 )
 from scm_hw.load.adaptive import adaptive
 from scm_hw.load.processor import loaded
-from scm_hw.load.readout import reload_fixed_point
+from scm_hw.load.readout import reload_fixed_point, with_bank
 from scm_hw.load.records import least_bits, records_of_model, with_fraction_bits
 from scm_hw.rtl.reload import ProcessorPlan
 from scm_hw.rtl.uart.description import Description
@@ -83,9 +83,14 @@ class Comparison:
 
 
 def compare(
-    board: Board, model: Model, rows: Evaluation, progress: Progress | None = None
+    board: Board,
+    model: Model,
+    rows: Evaluation,
+    progress: Progress | None = None,
+    bank: int = 0,
 ) -> Comparison:
-    """Run every row on the board, the PC model and the interpreter."""
+    """Run every row on the board, the PC model and the interpreter; `bank` is the model's number
+    on a board that holds several."""
     meaning, latency = board.description, board.hello.latency
     if not meaning.flags or meaning.adapt is not None:
         # The core was built without those that the model has.
@@ -95,7 +100,7 @@ def compare(
         built = built_for(meaning, model)
         fixed = _fixed_point(meaning, model, built)
         records = records_of_model(model, built, fixed)
-        program = lower(built, fixed)
+        program = with_bank(lower(built, fixed), meaning.models)
     else:
         held = loaded(model, meaning.processor)
         meaning = describe_loaded(meaning.processor, model)
@@ -105,7 +110,7 @@ def compare(
         inputs, expected = _learned(meaning, built, fixed, rows)
         scored, seen = np.arange(len(inputs)) < len(rows), rows
     elif records is None:
-        inputs = meaning.inputs(rows.inputs, rows.mechanism)
+        inputs = meaning.inputs(rows.inputs, rows.mechanism, bank)
         expected = interpret(program, inputs)
         scored, seen = np.ones(len(rows), dtype=np.bool_), rows
     else:
@@ -187,7 +192,7 @@ def _coefficients(meaning: Description, model: Model, built: Model) -> FixedPoin
 def check_fields(meaning: Description, model: Model) -> None:
     """LinkError where the model has other features than the board."""
     names = [port.name for port in meaning.features]
-    if names[: len(names) - meaning.records] != list(model.signals):
+    if names[: len(names) - meaning.records - (meaning.models > 1)] != list(model.signals):
         raise LinkError("board must have the model's features, not others; program it again")
 
 

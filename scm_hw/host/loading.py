@@ -21,15 +21,16 @@ class Loading:
     comparison: Comparison
 
 
-def upload_of(meaning: Description, model: Model) -> Upload:
-    """The upload of a model for a core of that description.
+def upload_of(meaning: Description, model: Model, bank: int = 0) -> Upload:
+    """The upload of a model for a core of that description, in place of its model `bank`.
 
     OptionError where the model is another machine than the core's.
     """
+    meaning.check_bank(bank)
     if meaning.processor is not None:
         found = loaded(model, meaning.processor)
         plan = meaning.processor.upload
-        return Upload(framed(plan, found.image.words()), found.fixed, found.meaning)
+        return Upload(framed(plan, found.image.words(), bank), found.fixed, found.meaning)
     if meaning.reload is None:
         raise OptionError(
             "board must have a readout that can be loaded, not one that is fixed; build it with "
@@ -42,29 +43,35 @@ def upload_of(meaning: Description, model: Model) -> Upload:
         output_bits=meaning.output_bits,
         widths=meaning.reload.widths,
         digest=bytes.fromhex(meaning.reload.digest),
+        models=meaning.models,
+        bank=bank,
     )
 
 
 def load(
-    board: Board, model: Model, rows: Evaluation | None = None, progress: Progress | None = None
+    board: Board,
+    model: Model,
+    rows: Evaluation | None = None,
+    progress: Progress | None = None,
+    bank: int = 0,
 ) -> Loading:
     """Send a model, or its readout, to a board, and compare the board with it on rows.
 
     `rows` are the model's own unless given; `progress` is told the bytes that are sent. Where the
     board differs in any integer, it goes back to the model that it had, and MismatchError says so.
     """
-    upload = upload_of(board.description, model)
+    upload = upload_of(board.description, model, bank)
     rows = model.evaluation if rows is None else rows
     if rows is None:
         raise OptionError(
             "model must have test rows to be checked on the board, not none; name a file with some"
         )
     board.send_upload(upload.data, progress or (lambda _: None))
-    found = compare(board, model, rows)
+    found = compare(board, model, rows, bank=bank)
     try:
         found.check()
     except MismatchError as error:
         board.revert()
         raise MismatchError(f"{error}; the board is back at the model before") from None
-    board.adopt(model)
+    board.adopt(model, bank)
     return Loading(len(upload.data), found)

@@ -17,6 +17,7 @@ from scm_hw.load.capacity import (
 )
 from scm_hw.load.lower import check_supported, lower_model
 from scm_hw.load.lowered import Lowered
+from scm_hw.load.readout import unused, with_bank
 from scm_hw.load.steps import Image
 from scm_model import Model
 from scm_model.fixed_point import FixedPoint, quantise
@@ -56,7 +57,7 @@ def check_loadable(model: Model) -> None:
         )
 
 
-def built_in(model: Model, frac_bits: int, room: Room | None) -> Loaded:
+def built_in(model: Model, frac_bits: int, room: Room | None, models: int = 1) -> Loaded:
     """A processor for a model, with the room that was asked for or with some to grow."""
     check_loadable(model)
     assert model.input_bits is not None
@@ -66,7 +67,8 @@ def built_in(model: Model, frac_bits: int, room: Room | None) -> Loaded:
     if room is None:
         tried = _capacity(model, lowered, frac_bits, _UNBOUNDED)
         room = room_to_grow(_used(model, lowered, assemble(lowered, tried)))
-    return _loaded(model, fixed, lowered, _capacity(model, lowered, frac_bits, room))
+    capacity = replace(_capacity(model, lowered, frac_bits, room), models=models)
+    return _loaded(model, fixed, lowered, capacity)
 
 
 def loaded(model: Model, capacity: Capacity) -> Loaded:
@@ -170,11 +172,4 @@ def padded(program: Program, capacity: Capacity) -> Program:
     outputs = [new[ref] for ref in program.outputs]
     if not capacity.classes:
         outputs += [build.add(Constant(0))] * (capacity.room.outputs - len(outputs))
-    return build.program(tuple(inputs), tuple(outputs))
-
-
-def unused(name: str, taken: set[str]) -> str:
-    """What a port that a model has no use for is called."""
-    while name in taken:
-        name += "_"
-    return name
+    return with_bank(build.program(tuple(inputs), tuple(outputs)), capacity.models)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scm_hw.errors import OptionError, UnsupportedModelError
-from scm_hw.ir import READOUT, Builder, Program, Range, Ref, Sum, as_json, operands, ranges
+from scm_hw.ir import READOUT, Builder, Input, Program, Range, Ref, Sum, as_json, operands, ranges
 from scm_hw.ir.ops import with_operands
 from scm_hw.load.lowered import Lowered
-from scm_hw.load.sections import DIGEST_BYTES, UploadPlan
+from scm_hw.load.sections import BANK, DIGEST_BYTES, UploadPlan
 from scm_model import Model
 from scm_model.fixed_point import FixedPoint, cut, quantise
 
@@ -66,6 +66,8 @@ class ReadoutPlan:
     """Of the first table of every output, which has its constant, and of the others."""
     digest: bytes
     """Of all that an upload must agree with."""
+    models: int = 1
+    """How many the tables hold; with several, the last output of the program says which."""
 
     @property
     def depth(self) -> int:
@@ -78,7 +80,9 @@ class ReadoutPlan:
 
     @property
     def upload(self) -> UploadPlan:
-        return UploadPlan(self.digest, ((self.depth, self.entry_bytes),) * len(self.tables))
+        return UploadPlan(
+            self.digest, ((self.depth, self.entry_bytes),) * len(self.tables), self.models
+        )
 
     @property
     def outputs(self) -> int:
@@ -114,6 +118,7 @@ def loadable(
     lowered: Lowered,
     fixed: FixedPoint,
     widths: tuple[int, int] | None = None,
+    models: int = 1,
 ) -> LoadableReadout:
     """The model with its readout apart.
 
@@ -136,6 +141,9 @@ def loadable(
     )
     known = ranges(program)
     rest = iter(known[ref] for ref in program.outputs[len(hidden) :])
+    if models > 1:
+        program = with_bank(program, models)
+        program = replace(program, outputs=(*program.outputs, program.inputs[-1]))
     plan = ReadoutPlan(
         tables,
         len(hidden),
@@ -144,9 +152,27 @@ def loadable(
         _kind(model),
         widths,
         b"",
+        models,
     )
     digest = _digest(model, fixed, program, plan)
     return LoadableReadout(program, replace(plan, digest=digest), contents)
+
+
+def with_bank(program: Program, models: int) -> Program:
+    """The same program with the field that says which of several models a sample is for."""
+    if models == 1:
+        return program
+    build = Builder(list(program.ops))
+    names = {op.name for op in program.input_ops()}
+    field = Input(len(program.inputs), 0, models - 1, name=unused(BANK, names))
+    return build.program((*program.inputs, build.add(field)), program.outputs)
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """What a port is called whose name may be taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def reload_fixed_point(model: Model, frac_bits: int, output_bits: int | None) -> FixedPoint:
@@ -287,7 +313,7 @@ def _without_readout(
 def _digest(model: Model, fixed: FixedPoint, program: Program, plan: ReadoutPlan) -> bytes:
     """Of the hidden layers and all formats: equal ones, and a readout means the same."""
     low, high = model.signal_ranges
-    facts = {
+    facts: dict[str, object] = {
         "program": as_json(program),
         "tables": [(t.output, t.bits, t.width, t.shift) for t in plan.tables],
         "kind": plan.kind,
@@ -296,5 +322,7 @@ def _digest(model: Model, fixed: FixedPoint, program: Program, plan: ReadoutPlan
         "targets": (list(model.targets), model.target_min.tolist(), model.target_max.tolist()),
         "classes": None if model.classes is None else list(model.classes),
     }
+    if plan.models > 1:
+        facts["models"] = plan.models
     text = json.dumps(facts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES]

@@ -6,6 +6,16 @@ from dataclasses import dataclass
 
 # Of a SHA-256: enough to tell models apart, and it is compared byte by byte in hardware.
 DIGEST_BYTES = 16
+# The field that says which model a sample is for, where there are several.
+BANK = "bank"
+MAX_MODELS = 16
+# Of the length of an upload's sections, below the number of its model.
+LENGTH_BITS = 24
+
+
+def bank_field_bits(models: int) -> int:
+    """Bits of the field; none where there is one model."""
+    return (models - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -18,6 +28,11 @@ class UploadPlan:
     digest: bytes
     sections: tuple[tuple[int, int], ...]
     models: int = 1
+
+    @property
+    def bank_bits(self) -> int:
+        """Of the number of a bank: there is one for each model, and a spare one."""
+        return self.models.bit_length()
 
     @property
     def payload_bytes(self) -> int:

@@ -21,8 +21,9 @@ from scm_hw.load.readout import (
     check_entries,
     loadable,
     reload_fixed_point,
+    with_bank,
 )
-from scm_hw.load.sections import DIGEST_BYTES, UploadPlan
+from scm_hw.load.sections import DIGEST_BYTES, LENGTH_BITS, UploadPlan
 from scm_model import Model
 from scm_model.fixed_point import FixedPoint
 
@@ -53,9 +54,13 @@ REFUSALS = {
 }
 
 
-def framed(plan: UploadPlan, sections: Sequence[Sequence[int]]) -> bytes:
+def framed(plan: UploadPlan, sections: Sequence[Sequence[int]], bank: int = 0) -> bytes:
     """The words of every section between the header and the CRC."""
-    parts = [plan.digest, LENGTH.pack(plan.payload_bytes)]
+    if not 0 <= bank < plan.models:
+        raise OptionError(
+            f"bank must be in [0, {plan.models - 1}], not {bank}; build the core with more --banks"
+        )
+    parts = [plan.digest, LENGTH.pack(plan.payload_bytes | bank << LENGTH_BITS)]
     for words, (count, size) in zip(sections, plan.sections, strict=True):
         assert len(words) == count
         parts += [word.to_bytes(size, "little") for word in words]
@@ -63,7 +68,7 @@ def framed(plan: UploadPlan, sections: Sequence[Sequence[int]]) -> bytes:
     return data + CHECK.pack(zlib.crc32(data))
 
 
-def upload_bytes(plan: ReadoutPlan, contents: Contents) -> bytes:
+def upload_bytes(plan: ReadoutPlan, contents: Contents, bank: int = 0) -> bytes:
     """All that a core has to be given to answer with these tables."""
     sections = []
     for table, entries in zip(plan.tables, contents, strict=True):
@@ -71,7 +76,7 @@ def upload_bytes(plan: ReadoutPlan, contents: Contents) -> bytes:
         # Where a table is smaller, its entries come round again.
         places = range(plan.depth)
         sections.append([entries[address % table.depth] & mask for address in places])
-    return framed(plan.upload, sections)
+    return framed(plan.upload, sections, bank)
 
 
 def is_upload(data: bytes) -> bool:
@@ -95,6 +100,8 @@ def make_upload(
     output_bits: int | None,
     widths: tuple[int, int],
     digest: bytes,
+    models: int = 1,
+    bank: int = 0,
 ) -> Upload:
     """The upload of a model for a core whose tables have these widths and that digest.
 
@@ -106,11 +113,12 @@ def make_upload(
     fixed = reload_fixed_point(model, frac_bits, output_bits)
     lowered = lower_model(model, fixed)
     verify(lowered.program)
-    found = loadable(model, lowered, fixed, widths)
+    found = loadable(model, lowered, fixed, widths, models)
     if found.plan.digest != digest:
         raise OptionError(
             "model must have the hidden layers, the linear part and the formats of the one that "
             "the core was built from, not others; fit only its readout again, or build it"
         )
     check_entries(found.plan.tables, found.contents)
-    return Upload(upload_bytes(found.plan, found.contents), fixed, lowered.program)
+    meaning = with_bank(lowered.program, models)
+    return Upload(upload_bytes(found.plan, found.contents, bank), fixed, meaning)

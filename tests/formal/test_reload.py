@@ -10,6 +10,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from scm_hw.ir import Builder, Field, Input
 from scm_hw.load.readout import ReadoutPlan, TablePlan
+from scm_hw.load.sections import UploadPlan
 from scm_hw.rtl import to_verilog
 from scm_hw.rtl.reload import ReloadCore, core, readout_timing
 from scm_hw.schedule.ends import Ends
@@ -27,9 +28,16 @@ class FreeLoader(Component):
     """Writes any word to the bank that is not read, and swaps the banks at any time: what is on the
     pins decides."""
 
-    def __init__(self, plan: ReadoutPlan) -> None:
+    def __init__(self, plan: UploadPlan) -> None:
+        self.plan = plan
         pins = {"start": In(1), "valid": In(1), "data": In(8), "revert": In(1), "status": Out(8)}
-        writes = {"active": Out(1), "write": Out(1), "table": Out(1), "address": Out(1)}
+        writes = {
+            "banks": Out(1),
+            "spare": Out(1),
+            "write": Out(1),
+            "table": Out(1),
+            "address": Out(1),
+        }
         super().__init__(pins | writes | {"entry": Out(8)})
 
     def elaborate(self, platform: object) -> Module:
@@ -37,7 +45,8 @@ class FreeLoader(Component):
         bank = Signal(reset_less=True)
         m.d.sync += bank.eq(bank ^ self.revert)
         m.d.comb += [
-            self.active.eq(bank),
+            self.banks.eq(bank),
+            self.spare.eq(~bank),
             self.status.eq(bank),
             self.write.eq(self.valid),
             Cat(self.table, self.address, self.entry).eq(self.data),
@@ -123,17 +132,12 @@ def test_a_core_that_mixes_has_a_counterexample(
     whole = core._Readout._entry
 
     def faulty(readout: core._Readout, number: int, index: object) -> object:
-        loader = readout.loader
+        loader, bank = readout.loader, readout.bank
         if fault == "a table late" and number:
             # It is read with the bank of the cycle before.
             late = Signal()
-            readout.m.d.sync += late.eq(loader.active)
-            stand_in = type("Late", (), {})()
-            vars(stand_in).update(
-                {name: getattr(loader, name) for name in loader.signature.members}
-            )
-            stand_in.active = late
-            readout.loader = stand_in
+            readout.m.d.sync += late.eq(bank)
+            readout.bank = late
         elif fault == "the bank that is read":
             stand_in = type("Same", (), {})()
             vars(stand_in).update(
@@ -144,7 +148,7 @@ def test_a_core_that_mixes_has_a_counterexample(
         try:
             return whole(readout, number, index)
         finally:
-            readout.loader = loader
+            readout.loader, readout.bank = loader, bank
 
     monkeypatch.setattr(core._Readout, "_entry", faulty)
     assert not one_bank_each(tmp_path, monkeypatch)

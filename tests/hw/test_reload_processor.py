@@ -106,8 +106,8 @@ class _Careless(rtl._Machine):
         depth = self.capacity.upload.sections[section][0]
         taken = Signal()
         with self.m.If(self.accept):
-            self.m.d.sync += taken.eq(self.loader.active)
-        moved = Mux(self.loader.active == taken, 0, Mux(taken, -depth, depth))
+            self.m.d.sync += taken.eq(self.loader.banks)
+        moved = Mux(self.loader.banks == taken, 0, Mux(taken, -depth, depth))
         return super()._memory(name, section, width, address + moved)
 
 

@@ -1,4 +1,4 @@
-"""The core with its readout in tables of two banks."""
+"""The core with its readout in tables of several banks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from amaranth.lib.memory import Memory
 from scm_hw.ir import Program
 from scm_hw.load.readout import Contents, ReadoutPlan
 from scm_hw.rtl.core import ScmCore, register
+from scm_hw.rtl.fold.lanes import select, sliced
 from scm_hw.rtl.ports import fields, load_members
 from scm_hw.rtl.reload.loader import Loader
 from scm_hw.rtl.reload.timing import ReadoutTiming
@@ -19,9 +20,9 @@ from scm_hw.schedule import Schedule
 class ReloadCore(ScmCore):
     """A machine whose hidden layers are logic, and whose readout can be loaded while it runs.
 
-    Its tables have two banks. A sample reads all of them in one cycle, and the bank is one
-    register, so that a result is always of one model; samples that have read it are not changed by
-    what is loaded later.
+    Its tables have a bank for each model that they hold, and a spare one. A sample reads all of
+    them in one cycle, and the bank of its model is one register, so that a result is always of one
+    model; samples that have read it are not changed by what is loaded later.
 
     Parameters
     ----------
@@ -69,6 +70,12 @@ class ReloadCore(ScmCore):
         return valid, readout.results(hidden)
 
 
+def bank_of(loader: Loader, number: Value | None) -> Value:
+    """The bank of a model, given its number; beyond the last it is that of any model."""
+    banks = sliced(loader.banks, loader.plan.bank_bits)
+    return banks[0] if number is None else select(number, banks)
+
+
 class _Readout:
     """From hidden bits and fixed parts to what leaves the core."""
 
@@ -80,6 +87,7 @@ class _Readout:
         known = [self.core.ranges[ref] for ref in self.core.program.outputs]
         values = fields(hidden, known)
         bits, parts = values[: self.plan.hidden_bits], iter(values[self.plan.hidden_bits :])
+        self.bank = bank_of(self.loader, values[-1] if self.plan.models > 1 else None)
         entries = [
             self._entry(number, Cat(*(bits[place] for place in table.bits)))
             for number, table in enumerate(self.plan.tables)
@@ -98,16 +106,17 @@ class _Readout:
         return self._argmax(dropped)
 
     def _entry(self, number: int, index: Value) -> Value:
-        """A table's entry of the active bank, in units of the total."""
+        """A table's entry of the sample's bank, in units of the total."""
         m, table, loader = self.m, self.plan.tables[number], self.loader
         mask = (1 << table.width) - 1
         words = [entry & mask for entry in self.core.contents[number]]
-        memory = Memory(shape=table.width, depth=2 * table.depth, init=words * 2)
+        banks = self.plan.models + 1
+        memory = Memory(shape=table.width, depth=banks * table.depth, init=words * banks)
         m.submodules[f"table{number}"] = memory
         read, write = memory.read_port(domain="comb"), memory.write_port()
         m.d.comb += [
-            read.addr.eq(Cat(index, loader.active)),
-            write.addr.eq(Cat(loader.address[: len(index)], ~loader.active)),
+            read.addr.eq(Cat(index, self.bank)),
+            write.addr.eq(Cat(loader.address[: len(index)], loader.spare)),
             write.data.eq(loader.entry),
             write.en.eq(loader.write & (loader.table == number)),
         ]

@@ -1,4 +1,4 @@
-"""Takes an upload byte by byte, and says which bank of the tables is read."""
+"""Takes an upload byte by byte, and says which bank of the tables each model is read from."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from scm_hw.rtl.fold.lanes import select
 
 
 class Loader(Component):
-    """Writes an upload to the bank that is not read, and reads that one once all of it is right.
+    """Writes an upload to the bank that is spare, and gives it to a model once all is right.
+
+    There is a bank for each model that the core holds, and a spare one.
 
     A cycle with `start` begins an upload and drops one under way; each cycle with `valid` has its
     next byte. Nothing is written before the digest and the length have been found right, and
-    nothing outside the tables. Two cycles after the last byte the banks have changed places, or
-    `status` says why not. `revert` goes back to the bank that was read before, while that is whole.
+    nothing outside the tables. Two cycles after the last byte the model's bank and the spare one
+    have changed places, or `status` says why not. `revert` takes the last change back, while the
+    spare bank is whole.
 
-    `rst` drops an upload and the reasons in `status`; the bank that is read stays.
+    `rst` drops an upload and the reasons in `status`; every model keeps its bank.
 
     Parameters
     ----------
     plan : UploadPlan
-        The sections, and the digest that an upload must have.
+        The sections, the digest that an upload must have, and how many models there are.
 
     Members
     -------
-    active : the bank that is read
-    write, table, address, entry : a word of a section for the other bank, in the highest bytes of
+    banks : the bank of each model, side by side
+    spare : the bank that none has
+    write, table, address, entry : a word of a section for the spare bank, in the highest bytes of
         `entry`
     """
 
@@ -42,7 +46,8 @@ class Loader(Component):
                 "data": In(8),
                 "revert": In(1),
                 "status": Out(8),
-                "active": Out(1),
+                "banks": Out(plan.models * plan.bank_bits),
+                "spare": Out(plan.bank_bits, init=plan.models),
                 "write": Out(1),
                 "table": Out(range(max(len(plan.sections), 2))),
                 "address": Out(range(max(plan.depth, 2))),
@@ -53,10 +58,18 @@ class Loader(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.crc = self.crc = CRC32_ISO_HDLC(8).create()
-        self.bank = Signal(reset_less=True)
-        # The other bank holds what was read before, and which of both hold the built-in model.
+        models = self.plan.models
+        self.bank = [
+            Signal(self.plan.bank_bits, name=f"bank{k}", init=k, reset_less=True)
+            for k in range(models)
+        ]
+        self.free = Signal.like(self.spare, name="free", init=models, reset_less=True)
+        # The spare bank holds what was read before, and which banks hold the built-in model.
         self.whole = Signal(reset_less=True)
-        self.built_in = Signal(2, init=0b11, reset_less=True)
+        self.built_in = Signal(models + 1, init=(2 << models) - 1, reset_less=True)
+        # The model of the upload, and that of the last one that was right.
+        self.number = Signal(range(max(models, 2)))
+        self.changed = Signal.like(self.number, name="changed", reset_less=True)
         self.busy = Signal()
         self.verdict = Signal(5)
         self.count = Signal(range(max(DIGEST_BYTES, self.plan.word_bytes)))
@@ -68,13 +81,14 @@ class Loader(Component):
             self.crc.start.eq(self.start),
             self.crc.valid.eq(self.valid & self.busy & ~self.start),
             self.crc.data.eq(self.data),
-            self.active.eq(self.bank),
+            self.banks.eq(Cat(*self.bank)),
+            self.spare.eq(self.free),
             self.status.eq(
                 Cat(
                     self.busy,
                     self.verdict,
                     self.whole,
-                    Mux(self.bank, self.built_in[1], self.built_in[0]),
+                    Cat(*(select(bank, list(self.built_in)) for bank in self.bank)).all(),
                 )
             ),
         ]
@@ -103,15 +117,20 @@ class Loader(Component):
         m.d.sync += [self.verdict.eq(reason >> 1), self.busy.eq(0)]
         m.next = "IDLE"
 
+    def _swap(self, m: Module, number: Signal) -> None:
+        """The bank of a model and the spare one change places."""
+        m.d.sync += self.free.eq(select(number, self.bank))
+        for place, bank in enumerate(self.bank):
+            with m.If(number == place):
+                m.d.sync += bank.eq(self.free)
+
     def _header(self, m: Module) -> None:
         digest = [Const(byte, 8) for byte in self.plan.digest]
         length = [Const(byte, 8) for byte in LENGTH.pack(self.plan.payload_bytes)]
         with m.State("IDLE"):
             with m.If(self.revert & self.whole & ~self.start):
-                m.d.sync += [
-                    self.bank.eq(~self.bank),
-                    self.verdict.eq(LoadStatus.REVERTED >> 1),
-                ]
+                self._swap(m, self.changed)
+                m.d.sync += self.verdict.eq(LoadStatus.REVERTED >> 1)
             self._begin(m)
         for state, expected, reason, after in (
             ("DIGEST", digest, LoadStatus.FOREIGN, "LENGTH"),
@@ -119,7 +138,13 @@ class Loader(Component):
         ):
             with m.State(state):
                 with m.If(self.valid):
-                    differs = self.wrong | (self.data != select(self.count, expected))
+                    other: Value = self.data != select(self.count, expected)
+                    if state == "LENGTH":
+                        # Its highest byte is the number of the model.
+                        last = self.count == len(expected) - 1
+                        other = Mux(last, self.data >= self.plan.models, other)
+                        m.d.sync += self.number.eq(self.data)
+                    differs = self.wrong | other
                     m.d.sync += [self.count.eq(self.count + 1), self.wrong.eq(differs)]
                     with m.If(self.count == len(expected) - 1):
                         m.d.sync += [self.count.eq(0), self.wrong.eq(0)]
@@ -169,18 +194,18 @@ class Loader(Component):
         with m.State("VERDICT"):
             self._refuse(m, LoadStatus.CRC)
             with m.If(self.crc.match_detected & ~self.start):
+                self._swap(m, self.number)
                 m.d.sync += [
                     self.verdict.eq(LoadStatus.LOADED >> 1),
-                    self.bank.eq(~self.bank),
+                    self.changed.eq(self.number),
                     self.whole.eq(1),
                 ]
             self._begin(m)
 
     def _written(self, m: Module) -> None:
-        """The bank that is written is no model until all of it is there."""
+        """The bank that is written holds no model until all of it is there."""
         with m.If(self.write):
             m.d.sync += self.whole.eq(0)
-            with m.If(self.bank):
-                m.d.sync += self.built_in[0].eq(0)
-            with m.Else():
-                m.d.sync += self.built_in[1].eq(0)
+            for place in range(self.plan.models + 1):
+                with m.If(self.free == place):
+                    m.d.sync += self.built_in[place].eq(0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from scm_hw.load.capacity import Capacity
+from scm_hw.load.sections import bank_field_bits
 from scm_hw.load.steps import Image
 from scm_hw.rtl.reload.timing import LOADER_FF, LOADER_LUTS
 from scm_hw.schedule import Cost
@@ -24,7 +25,7 @@ STEP_FF, TOTAL_FF = 4, 2
 
 @dataclass(frozen=True, eq=False)
 class ProcessorPlan:
-    """A processor and the model that both of its banks hold at first.
+    """A processor and the model that all of its banks hold at first.
 
     Latency and interval are those of that model, and exact.
     """
@@ -37,6 +38,12 @@ class ProcessorPlan:
     @property
     def capacity(self) -> Capacity:
         return self.image.capacity
+
+    @property
+    def in_widths(self) -> list[int]:
+        """Of the codes, and of the number of the model where there are several."""
+        number = bank_field_bits(self.capacity.models)
+        return [reach.width for reach in self.capacity.input_ranges()] + [number] * (number > 0)
 
     @property
     def tech(self) -> Technology:
@@ -87,7 +94,7 @@ class ProcessorPlan:
         totals = capacity.room.outputs * capacity.total_bits
         sample = capacity.room.inputs * capacity.code_bits
         steps, rows = (
-            tech.block_rams(width, 2 * depth)
+            tech.block_rams(width, (capacity.models + 1) * depth)
             for width, depth in (
                 (capacity.step_bits, capacity.room.steps),
                 (capacity.row_bits, capacity.rows),

@@ -26,6 +26,7 @@ from scm_hw.load.steps import Kind
 from scm_hw.rtl.core import StreamCore
 from scm_hw.rtl.fold.lanes import select, sliced
 from scm_hw.rtl.ports import load_members
+from scm_hw.rtl.reload.core import bank_of
 from scm_hw.rtl.reload.loader import Loader
 from scm_hw.rtl.reload.plan import RANKS, ProcessorPlan
 
@@ -33,10 +34,11 @@ from scm_hw.rtl.reload.plan import RANKS, ProcessorPlan
 class ProcessorCore(StreamCore):
     """A machine whose program and coefficients are loaded while it runs.
 
-    Both memories have two banks, and which of them a sample is worked out with is decided as it is
-    taken, so that a result is always of one model. The banks may change places meanwhile: the
-    sample goes on in its own. An upload that begins right then writes into it, but behind what the
-    sample has read: a word takes several bytes, and the header comes first.
+    Both memories have a bank for each model and a spare one, and which of them a sample is worked
+    out with is decided as it is taken, so that a result is always of one model. The banks may
+    change places meanwhile: the sample goes on in its own. An upload that begins right then writes
+    into it, but behind what the sample has read: a word takes several bytes, and the header comes
+    first.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ class ProcessorCore(StreamCore):
         self.plan = plan
         capacity = plan.capacity
         super().__init__(
-            [reach.width for reach in capacity.input_ranges()],
+            plan.in_widths,
             [reach.width for reach in capacity.output_ranges()],
             plan.latency,
             plan.initiation_interval,
@@ -83,6 +85,11 @@ class _Machine:
             for j in range(self.capacity.room.outputs)
         ]
         m.submodules.loader = self.loader = Loader(self.capacity.upload)
+        self.banks = self.capacity.models + 1
+        codes = self.capacity.room.inputs * self.capacity.code_bits
+        number = core.in_data[codes:] if self.capacity.models > 1 else None
+        # Of the sample that is offered.
+        self.bank = bank_of(self.loader, number)
 
     def build(self) -> None:
         core, m = self.core, self.m
@@ -128,20 +135,25 @@ class _Machine:
         self.m.d.sync += held.eq(value)
         return held
 
+    def _start(self, bank: Value, words: int) -> Value:
+        """Where a bank begins in a memory of so many words for each."""
+        return select(bank, [Const(k * words) for k in range(self.banks)])
+
     # Steps
 
     def _memory(self, name: str, section: int, width: int, address: Value) -> Signal:
-        """A memory of two banks, read at a clock edge; the loader writes the bank that isn't."""
+        """A memory of all banks, read at a clock edge; the loader writes the spare one."""
         m, loader = self.m, self.loader
         depth, size = self.capacity.upload.sections[section]
         words = self.core.plan.words[section]
-        memory = Memory(shape=width, depth=2 * depth, init=words * 2)
+        banks = self.capacity.models + 1
+        memory = Memory(shape=width, depth=banks * depth, init=words * banks)
         m.submodules[name] = memory
         read, write = memory.read_port(), memory.write_port()
         unused = 8 * (self.capacity.upload.word_bytes - size)
         m.d.comb += [
             read.addr.eq(address),
-            write.addr.eq(loader.address + Mux(loader.active, 0, depth)),
+            write.addr.eq(loader.address + self._start(loader.spare, depth)),
             write.data.eq(loader.entry[unused:]),
             write.en.eq(loader.write & (loader.table == section)),
         ]
@@ -151,7 +163,7 @@ class _Machine:
         """The fields of the step in rank 2. A program without an end stops at the last step."""
         m, depth = self.m, self.capacity.room.steps
         # The number of a step, from the end: nothing that is loaded can go on beyond it.
-        place = Signal(range(2 * depth), name="step_place")
+        place = Signal(range(self.banks * depth), name="step_place")
         left = Signal(range(depth + 1))
         word = self._memory("steps", 0, self.capacity.step_bits, place)
         fields, start = {}, 0
@@ -167,7 +179,7 @@ class _Machine:
         with m.If(self.accept):
             m.d.sync += [
                 fetching.eq(1),
-                place.eq(Mux(self.loader.active, depth, 0)),
+                place.eq(self._start(self.bank, depth)),
                 left.eq(depth),
             ]
         with m.Elif(fetching):
@@ -188,7 +200,7 @@ class _Machine:
     def _operands(self, step: dict[str, Value]) -> tuple[Value, Value]:
         """What the sum gains, and the factor of a product: both in rank 5."""
         bits, lanes = self.capacity.code_bits, self.capacity.lanes
-        codes = sliced(self.sample, bits)
+        codes = sliced(self.sample, bits)[: self.capacity.room.inputs]
         mask = Cat(step["width"] > place for place in range(bits))
         cut = self._held("code_3", select(step["source"], codes) & mask)
         low, high = self._held("low_3", step["low"]), self._held("high_3", step["high"])
@@ -264,7 +276,7 @@ class _Machine:
         address = Signal(MAX_ADDRESS_BITS)
         # As many rows as the bits of the address can choose from.
         span = Signal(MAX_ADDRESS_BITS + 1, init=1)
-        following = Signal(range(2 * rows + 2))
+        following = Signal(range(self.banks * rows + 2))
         place = Signal.like(following, name="row_place")
         uses = step["valid"] & step["end"]
         whole = Cat(bit, address)
@@ -273,7 +285,7 @@ class _Machine:
         factor = self._held("factor_6", product)
         with m.If(self.accept):
             m.d.sync += [
-                following.eq(Mux(self.loader.active, rows, 0)),
+                following.eq(self._start(self.bank, rows)),
                 address.eq(0),
                 span.eq(1),
             ]

@@ -48,7 +48,8 @@ def readout_cost(plan: ReadoutPlan, timing: ReadoutTiming) -> Cost:
     """Tables, sums, comparisons and the loader."""
     luts, registers = 0.0, 0
     for table in plan.tables:
-        per_bit = RAM32_LUTS if 2 * table.depth <= 32 else RAM64_LUTS
+        words = (plan.models + 1) * table.depth
+        per_bit = RAM32_LUTS if words <= 32 else RAM64_LUTS * -(-words // 64)
         # An addition takes a LUT for each bit of the entry and of the places that it grows by.
         luts += table.width * (per_bit + 1) + 2
         registers += table.width

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scm_hw.common.columns import by_name, outside_range
 from scm_hw.errors import LinkError, OptionError
 from scm_hw.load.capacity import Capacity, Room
+from scm_hw.load.sections import MAX_MODELS
 from scm_hw.rtl.uart.fields import Adapt, Feature, Output, Reload, Word, codes_of, words_of
 from scm_model import Column
 from scm_model.column_entries import column_from_meta, column_meta
@@ -66,6 +67,8 @@ class Description:
     """How the readout learns, where it does: the words are then targets, the age where there is
     one, and whether to learn, to freeze and to restart; the last two outputs are the mean of the
     absolute error and the drift flag."""
+    models: int = 1
+    """How many models there are to choose from; with several, the last feature is the number."""
 
     @property
     def in_widths(self) -> list[int]:
@@ -94,6 +97,8 @@ class Description:
             record["flags"] = self.flags
         if self.reload is not None:
             record["reload"] = asdict(self.reload)
+        if self.models > 1:
+            record["models"] = self.models
         if self.processor is not None:
             record["processor"] = asdict(self.processor)
             record["idle"] = list(self.idle)
@@ -129,6 +134,7 @@ class Description:
                 idle=_idle(record.get("idle", [0, 0])),
                 flags=_checked(int, record.get("flags", 0)),
                 adapt=_adapt(record.get("adapt")),
+                models=_models(record.get("models", 1)),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -138,8 +144,12 @@ class Description:
             ) from None
         return found
 
-    def inputs(self, rows: Any, mechanism: Any = None) -> Integers:
-        """Raw rows as the integers that enter the core; named columns are found by their names."""
+    def inputs(self, rows: Any, mechanism: Any = None, bank: int = 0) -> Integers:
+        """Raw rows as the integers that enter the core; named columns are found by their names.
+
+        `bank` is the number of the model that they are for.
+        """
+        self.check_bank(bank)
         columns = self._column_codes(rows) if self.columns else self._feature_codes(rows)
         if self.records and len(columns) < len(self.features):
             # All rows are one record.
@@ -149,12 +159,22 @@ class Description:
         elif self.words:
             columns += self._mechanism_words(len(columns[0]), mechanism)
         columns += [np.zeros(len(columns[0]), np.int64)] * self.idle[0]
+        if self.models > 1:
+            columns.append(np.full(len(columns[0]), bank, np.int64))
         return np.stack(columns, axis=1)
 
     @property
     def _used(self) -> tuple[Feature, ...]:
         """The features of the model, without inputs that it has no use for."""
-        return self.features[: len(self.features) - self.idle[0]]
+        return self.features[: len(self.features) - self.idle[0] - (self.models > 1)]
+
+    def check_bank(self, bank: int) -> None:
+        """OptionError unless there is a model of that number."""
+        if not 0 <= bank < self.models:
+            raise OptionError(
+                f"bank must be in [0, {self.models - 1}], not {bank}; build the core with more "
+                "--banks"
+            )
 
     def learning_inputs(
         self, rows: Any, targets: Any, *, age: int = 0, freeze: bool = False, restart: bool = False
@@ -326,6 +346,13 @@ def _processor(record: object) -> Capacity | None:
         raise ValueError(str(error)) from None
 
 
+def _models(count: object) -> int:
+    models = int(_checked(int, count))
+    if not 1 <= models <= MAX_MODELS:
+        raise ValueError(f"{models} models")
+    return models
+
+
 def _idle(record: object) -> tuple[int, int]:
     inputs, outputs = (_checked(int, count) for count in _checked(list, record))
     if inputs < 0 or outputs < 0:
@@ -354,9 +381,10 @@ def _columns(record: dict[str, Any]) -> tuple[Column, ...]:
 
 def _check_counts(found: Description) -> None:
     inputs, outputs = found.idle
+    inputs += found.models > 1
+    used = found.features[: len(found.features) - inputs]
     if not (inputs < len(found.features) and outputs < len(found.outputs)):
         raise ValueError(f"{inputs} inputs and {outputs} outputs without use")
-    used = found.features[: len(found.features) - inputs]
     for port, column in zip(used, found.columns, strict=bool(found.columns)):
         if column.is_category and column.count > 1 << port.bits:
             raise ValueError(f"{column.count} labels in {port.bits} bits")
