@@ -36,12 +36,12 @@ def add_command(commands: Any) -> None:
 
 def _add_goals(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("what to reach").add_argument
-    add("--luts", type=positive, metavar="N", help="at most so many LUTs, as synthesis counts them")
+    add("--luts", type=positive, metavar="N", help="maximum number of LUTs, by synthesis")
     add(
         "--latency",
         type=nanoseconds,
         metavar="TIME",
-        help="at most so long from sample to result, such as 30ns or 0.2us",
+        help="maximum time from a sample to its result, such as 30ns or 0.2us",
     )
     add(
         "--rmse",
@@ -54,7 +54,7 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
         "--accuracy",
         type=share,
         metavar="A",
-        help="the smallest design with this share of right classes, such as 0.95 or 95%%",
+        help="the smallest design with this fraction of correct classes, such as 0.95 or 95%%",
     )
 
 
@@ -66,8 +66,8 @@ def _add_hardware(parser: argparse.ArgumentParser) -> None:
     add("--interface", choices=INTERFACES, help="default stream; axis on a board with a Zynq")
     add("--top", choices=TOPS, default="uart", help="default %(default)s")
     add("--sim", metavar="LIST", help=f"simulators, of {','.join(SIMULATORS)} (default: all)")
-    add("--no-sim", action="store_true", help="leave the simulations out")
-    add("--no-bitstream", action="store_true", help="leave place and route with open tools out")
+    add("--no-sim", action="store_true", help="skip the simulations")
+    add("--no-bitstream", action="store_true", help="skip place and route with open tools")
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -86,8 +86,8 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=seconds,
         metavar="TIME",
-        help="about so long for all of it, such as 90s or 5m: no further designs are tried when "
-        "most of it is over, and the best of those so far is built",
+        help="time limit of the whole command, such as 90s or 5m: no further designs are tried "
+        "when most of it is over, and the best of those so far is built",
     )
     add("--seed", type=seed, default=0, help="random seed of splits and training (%(default)s)")
     add(

@@ -85,10 +85,10 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         choices=HANDSHAKES,
         default="global",
         help="global (default): the pipeline stands still while a result waits; skid: it runs on "
-        "into a queue, and ready is a register; none: no ready, every result is there for a cycle",
+        "into a queue, and ready is a register; none: no ready, each result is valid for one cycle",
     )
     parser.add_argument(
-        "--input-register", action="store_true", help="register samples first, a cycle more"
+        "--input-register", action="store_true", help="register the samples first: one cycle more"
     )
     parser.add_argument(
         "--flags",
@@ -182,5 +182,5 @@ def _add_precision(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="fraction bits of the outputs of an unrolled core, to which products are rounded "
-        "(default: as few as the tolerance allows, those of the coefficients at least)",
+        "(default: as few as the tolerance allows, at least those of the coefficients)",
     )

@@ -79,7 +79,7 @@ def choose_tools(simulators: Sequence[str] | None, *, gate_sim: bool = False) ->
         reasons = " and ".join(reason.partition(";")[0] for reason in absent.values())
         raise ToolError(
             f"can't simulate the Verilog: {reasons}; install one of {' and '.join(absent)}, or "
-            "leave the simulations out with --no-sim"
+            "skip the simulations with --no-sim"
         )
     for name in absent:
         if name in needed:

@@ -16,7 +16,7 @@ def add_format_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--delimiter",
         default=None,
-        help="what is between columns: one character, or comma, semicolon, tab, pipe or space",
+        help="delimiter of the columns: one character, or comma, semicolon, tab, pipe or space",
     )
     add("--decimal", default=None, metavar=".|,", help="decimal point or comma")
     add("--encoding", default=None, help="encoding of the text, such as utf-8, latin-1 or utf-16")
@@ -24,7 +24,7 @@ def add_format_flags(parser: argparse.ArgumentParser) -> None:
         "--header",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="whether the first line is names; without, columns are called x1, x2, ...",
+        help="whether the first line has the names; otherwise columns are called x1, x2, ...",
     )
     add(
         "--units-row",
@@ -38,8 +38,8 @@ def add_format_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXTS",
-        help="texts or numbers that stand for no value, separated by commas, beside NA, NaN, null, "
-        "? and nothing",
+        help="texts or numbers of missing values, separated by commas, besides NA, NaN, null, "
+        "? and empty cells",
     )
 
 

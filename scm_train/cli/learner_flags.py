@@ -83,7 +83,7 @@ def _add_growth(add: Callable[..., Any]) -> None:
     add(
         "--growth",
         type=one_of("auto", "families", "nodes"),
-        help="what joins the machine at a time: auto, families or nodes",
+        help="what is added to the machine at a time: auto, families or nodes",
     )
     add(
         "--members",

@@ -167,8 +167,7 @@ def _add_split_flags(group: argparse._ArgumentGroup) -> None:
         "--time",
         default=None,
         metavar="COLUMN",
-        help="column of dates or numbers that has the order of a chronological split (the order of "
-        "the file)",
+        help="column of dates or numbers that orders a chronological split (the order of the file)",
     )
 
 
@@ -178,7 +177,7 @@ def _add_column_flags(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=argparse.SUPPRESS,
         metavar="COLUMNS",
-        help="columns of numbers that are categories; columns of text are without being named",
+        help="numeric columns that are categories (columns of text always are)",
     )
     group.add_argument(
         "--missing",
@@ -235,7 +234,7 @@ def _add_refit(commands: Any) -> None:
         "--ridge",
         type=real,
         default=1e-3,
-        help="how strongly the readout is held to the one that is there, for each row (0.001)",
+        help="ridge penalty on changes of the readout, per row (0.001)",
     )
     refit.add_argument(
         "--target", action="append", help="target columns, if their names differ from the model's"

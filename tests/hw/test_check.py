@@ -322,5 +322,5 @@ def test_a_tool_that_is_needed_is_named_first(
         choose_tools(None)
     assert str(refused.value) == (
         "can't simulate the Verilog: can't run icarus: gone and can't run verilator: gone; install "
-        "one of icarus and verilator, or leave the simulations out with --no-sim"
+        "one of icarus and verilator, or skip the simulations with --no-sim"
     )
