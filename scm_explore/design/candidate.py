@@ -21,6 +21,7 @@ from scm_hw.verify.rows import check_rows
 from scm_model import Model
 from scm_train import estimators
 from scm_train.cli.fit import finished
+from scm_train.cli.records import of_records, trained_on_records
 from scm_train.cli.training_data import Data
 
 Rows = NDArray[np.int64]
@@ -34,9 +35,14 @@ class Job:
     board: Board
     options: Options
     arguments: argparse.Namespace
-    """Of the command line: `name`, `seed` and `no_eval_rows`."""
+    """Of the command line: `name`, `seed`, `no_eval_rows` and the flags of records."""
     final: bool = False
     """Whether a design is to be kept: its model then has its features' importance too."""
+
+    @property
+    def of_records(self) -> bool:
+        """Whether the machines have memory."""
+        return of_records(self.arguments)
 
 
 @dataclass(frozen=True)
@@ -98,9 +104,13 @@ def trained(job: Job, budget: int, train: Rows, test: Rows) -> tuple[Model, bool
     classes = data.task == "classification"
     kind = estimators.SCMClassifier if classes else estimators.SCMRegressor
     learner = kind(luts=budget, random_state=job.arguments.seed, **data.settings)
-    learner.fit(data.rows.X[train], data.rows.y[train])
-    growth = learner.history_.growth
-    machine = finished(learner.machine_, data, train, test, job.arguments, important=job.final)
+    if job.of_records:
+        machine, history = trained_on_records(job.arguments, data, learner, train, test)
+    else:
+        learner.fit(data.rows.X[train], data.rows.y[train])
+        history = learner.history_
+        machine = finished(learner.machine_, data, train, test, job.arguments, important=job.final)
+    growth = history.growth
     return machine, growth is not None and growth.reason != "budget"
 
 
@@ -125,7 +135,7 @@ def scores(design: Design) -> dict[str, Any]:
         design.fixed,
         rows.evaluation,
         rows.activity.output,
-        rows.outputs[: len(rows.evaluation)],
+        rows.hardware,
     )
     if design.model.is_classifier:
         return {"accuracy": found["accuracy_hw"], "error": 1 - found["accuracy_hw"]}

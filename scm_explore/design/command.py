@@ -12,6 +12,7 @@ from scm_hw import boards
 from scm_hw.design import TOPS
 from scm_hw.emit import INTERFACES
 from scm_hw.verify.check import SIMULATORS
+from scm_train.cli.learner_flags import add_sequence_flags
 from scm_train.cli.parser import add_table_flags
 
 NOTHING = "nothing was written, earlier outputs are untouched"
@@ -28,6 +29,7 @@ def add_command(commands: Any) -> None:
         "of designs from small to accurate is tried, and the one at the knee is built.",
     )
     add_table_flags(parser)
+    add_sequence_flags(parser.add_argument_group("records in the order of time").add_argument)
     _add_goals(parser)
     _add_hardware(parser)
     _add_outputs(parser)

@@ -32,6 +32,7 @@ from scm_hw.verify.check import choose_tools, parse_simulators
 from scm_train import model_file
 from scm_train.cli import training_data
 from scm_train.cli.fit import tell_notes
+from scm_train.cli.records import RECORD_FLAGS, of_records, read_records
 from scm_train.errors import ScmTrainError
 from scm_train.output_files import FileKind, write_output
 from scm_train.output_files import check_output as check_model
@@ -74,7 +75,7 @@ def _designed(
     how = _build_options(args)
     choose_tools(how.simulators)
     progress.log("reading the table")
-    data = training_data.read(args)
+    data = read_records(args) if of_records(args) else training_data.read(args)
     goal = _goal(args, data)
     interface, tdata = default_bus(board, args.interface, None, "none")
     check_reached(board, interface, tdata)
@@ -93,10 +94,12 @@ def _designed(
         data,
         board,
         options,
-        argparse.Namespace(name=outputs.name, seed=args.seed, no_eval_rows=False),
+        _of_all(args, outputs),
     )
     pool = LocalPool(args.jobs or len(os.sched_getaffinity(0)))
-    search = Search(job, goal, pool, train, bounded(held_out), progress.log, _until(args, start))
+    # Every so many rows are no record; a file bounds those of records itself.
+    held = held_out if job.of_records else bounded(held_out)
+    search = Search(job, goal, pool, train, held, progress.log, _until(args, start))
     chosen = choose(search)
     if chosen is None:
         raise no_design(search)
@@ -106,6 +109,14 @@ def _designed(
     done = _built(final, outputs, job, how, progress)
     write_output(outputs.model, lambda file: file.write(final.content))
     return search, final, done, outputs
+
+
+def _of_all(args: argparse.Namespace, outputs: Outputs) -> argparse.Namespace:
+    """What all designs are told: name, seed, and the flags of records."""
+    flags = {name: getattr(args, name) for name in RECORD_FLAGS}
+    return argparse.Namespace(
+        name=outputs.name, seed=args.seed, no_eval_rows=False, no_plant=args.no_plant, **flags
+    )
 
 
 def _until(args: argparse.Namespace, start: float) -> float | None:

@@ -21,7 +21,7 @@ from scm_train.cli.values import (
 
 
 def add_learner_flags(fit: argparse.ArgumentParser) -> None:
-    _add_sequences(fit.add_argument_group("records in the order of time").add_argument)
+    add_sequence_flags(fit.add_argument_group("records in the order of time").add_argument)
     add = fit.add_argument_group("learner").add_argument
     _add_growth(add)
     _add_layers(add)
@@ -29,7 +29,8 @@ def add_learner_flags(fit: argparse.ArgumentParser) -> None:
     _add_endings(add)
 
 
-def _add_sequences(add: Callable[..., Any]) -> None:
+def add_sequence_flags(add: Callable[..., Any]) -> None:
+    """What makes a machine with memory: `fit` has them, and `design`."""
     add(
         "--lags",
         default=None,

@@ -20,23 +20,43 @@ from scm_train.cli.endings import growth_line
 from scm_train.cli.training_data import Data, read, split
 from scm_train.errors import DataError, ParameterError
 from scm_train.evaluation.scores import record_scores
+from scm_train.history import History
 from scm_train.learner import Learner
 from scm_train.sequences import SequenceClassifier, SequenceRegressor
 
-__all__ = ["fit_records", "of_records"]
+__all__ = ["RECORD_FLAGS", "fit_records", "of_records", "read_records", "trained_on_records"]
 
-_FLAGS = ("lags", "horizon", "feedback", "groups")
+#: Any of them makes a machine with memory.
+RECORD_FLAGS = ("lags", "horizon", "feedback", "groups")
 
 
 def of_records(args: argparse.Namespace) -> bool:
     """Whether a machine with memory is asked for."""
-    return any(getattr(args, flag, None) is not None for flag in _FLAGS)
+    return any(getattr(args, flag, None) is not None for flag in RECORD_FLAGS)
 
 
 def fit_records(
     args: argparse.Namespace, make_learner: Callable[[argparse.Namespace, Data, int], Learner]
 ) -> None:
     """Train on records, test on later ones, write the model file, and show it."""
+    data = read_records(args)
+    train, test = split(data, args.test_fraction, args.seed)
+    machine, history = trained_on_records(args, data, make_learner(args, data, 0), train, test)
+    model_file.save(machine, args.out)
+    if args.quiet:
+        return
+    growth = history.growth
+    result: dict[str, Any] = {"model": str(args.out), **described(machine)}
+    if growth is not None:
+        result["growth"] = asdict(growth)
+    print_result(result, args.json)
+    if growth is not None:
+        sys.stdout.flush()
+        say(f"note: {growth_line(growth)}", sys.stderr)
+
+
+def read_records(args: argparse.Namespace) -> Data:
+    """What there is to learn from: whole records, or the last rows of one, are held out."""
     _check_flags(args)
     args.split = f"groups:{args.groups}" if args.groups is not None else "chronological"
     data = read(args)
@@ -45,24 +65,20 @@ def fit_records(
             "records must be of numbers without gaps, not of categories or missing values; "
             "leave such columns out with --drop, or fill the gaps"
         )
-    train, test = split(data, args.test_fraction, args.seed)
-    model = _sequences(args, data, make_learner(args, data, 0))
-    groups = data.groups
-    rows = _frame(data)
-    own = None if groups is None else groups[train]
-    model.fit(rows(train), _targets(data, train), own)
-    machine = _with_test_rows(model, data, test, args)
-    model_file.save(machine, args.out)
-    if args.quiet:
-        return
-    growth = model.history_.growth
-    result: dict[str, Any] = {"model": str(args.out), **described(machine)}
-    if growth is not None:
-        result["growth"] = asdict(growth)
-    print_result(result, args.json)
-    if growth is not None:
-        sys.stdout.flush()
-        say(f"note: {growth_line(growth)}", sys.stderr)
+    return data
+
+
+def trained_on_records(
+    args: argparse.Namespace, data: Data, learner: Learner, train: NDArray, test: NDArray
+) -> tuple[Model, History]:
+    """A machine with memory from some rows, scored on others; how its learner got there.
+
+    Of ``args`` it takes the flags of records, ``name``, ``seed`` and ``no_eval_rows``.
+    """
+    model = _sequences(args, data, learner)
+    own = None if data.groups is None else data.groups[train]
+    model.fit(_frame(data)(train), _targets(data, train), own)
+    return _with_test_rows(model, data, test, args), model.history_
 
 
 def _check_flags(args: argparse.Namespace) -> None:
@@ -73,7 +89,7 @@ def _check_flags(args: argparse.Namespace) -> None:
     ):
         if getattr(args, flag, None) is not None:
             raise ParameterError(f"--{flag} must be left out with --lags, {why}")
-    if args.mechanism is not None:
+    if getattr(args, "mechanism", None) is not None:
         raise ParameterError("--mechanism must be left out with --lags")
     if getattr(args, "interval", None) is not None:
         raise ParameterError(
@@ -86,7 +102,7 @@ def _check_flags(args: argparse.Namespace) -> None:
                 f"--{flag} must be left out with --lags; records in the order of time are not "
                 "exchangeable, and its rate can't be guaranteed"
             )
-    if args.trials != 1:
+    if getattr(args, "trials", 1) != 1:
         raise ParameterError("--trials must be 1 with --lags")
 
 

@@ -202,8 +202,8 @@ def _feature_names(
     chosen = [name for name in wanted if name not in drop and name not in targets]
     if not chosen:
         raise DataError(
-            f"features must be at least one, not none of {len(source.names)} columns; "
-            "drop fewer columns"
+            f"features must be at least one beside the targets, not none of {len(source.names)} "
+            "columns; drop fewer columns, or give the --delimiter"
         )
     return chosen
 

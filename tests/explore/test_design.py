@@ -17,6 +17,7 @@ from scm_hw.__main__ import main
 from scm_train import model_file
 from tests.explore.searches import labels_csv, plant_csv
 from tests.hw.commands import contents
+from tests.train.sequences_data import plant
 
 COMMON = ("--jobs", "1", "--no-sim", "-q")
 
@@ -161,3 +162,25 @@ def test_the_smallest_design_with_an_error(
     assert found["built"]["lut"] < 1000
     smaller = [one for one in found["designs"] if one["lut"] < 0.8 * found["built"]["lut"]]
     assert all(one["rmse"][0] > 0.2 * y.std() for one in smaller)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("feedback", [(), ("--feedback", "y:1..2")])
+def test_a_machine_with_memory(
+    tmp_path: Path, feedback: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y, groups = plant(records=6, rows=60, dynamic=bool(feedback))
+    table = tmp_path / "records.csv"
+    lines = [f"{g},{a:.5f},{b:.5f},{t:.5f}" for g, (a, b), t in zip(groups, X, y, strict=True)]
+    table.write_text("\n".join(["run,u,v,y", *lines]))
+    words = ("--target", "y", "--groups", "run", "--lags", "u:0..2,v:0", "--luts", "300")
+    assert design(tmp_path, table, *words, *feedback, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert 0 < said["built"]["lut"] <= 300
+    machine = model_file.load(tmp_path / "model.npz")
+    assert machine.memory is not None and machine.memory.feedback == bool(feedback)
+    # One of the six records tests it, whose first two rows have no full history.
+    assert said["report"]["rows"] == len(machine.evaluation) - 2 == 58
+    assert said["built"]["rmse"] == [said["report"]["rmse_units"]["y"]["hw"]]
+    assert design(tmp_path, table, *words, "--split", "random") == 2
+    assert "--split must be left out with --lags" in capsys.readouterr().err
