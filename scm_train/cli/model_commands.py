@@ -22,10 +22,16 @@ from scm_train.cli.console import say
 from scm_train.cli.description import described, print_result
 from scm_train.cli.mechanism import import_callable, mechanism_file
 from scm_train.cli.score_lines import tested_lines
-from scm_train.data.clipping import clipped_columns, clipping_lines
+from scm_train.data.clipping import clipped_columns, clipping_lines, other_labels
 from scm_train.data.files import read_features, read_rows, split_names
 from scm_train.errors import DataError, ParameterError
-from scm_train.evaluation.scores import class_indices, record_scores, score
+from scm_train.evaluation.scores import (
+    class_indices,
+    flag_columns,
+    flagged_by,
+    record_scores,
+    score,
+)
 from scm_train.output_files import ONNX, check_output, figure_kind, table_kind, write_output
 
 __all__ = ["evaluate", "export", "info", "list_datasets", "plot", "predict", "read_targets"]
@@ -68,6 +74,7 @@ def predict(args: argparse.Namespace) -> None:
     """Write the predictions for a data file's rows, one line each."""
     machine = _load(args)
     header = list(machine.targets) if machine.classes is None else [_label_name(machine)]
+    header += flagged_by(machine)
     if args.out is not None:
         reads = [args.model, args.data, mechanism_file(args.mechanism)]
         check_output(args.out, table_kind(header), reads, args.force)
@@ -75,7 +82,11 @@ def predict(args: argparse.Namespace) -> None:
     _warn_of_clipping(machine, X)
     p0, first = _mechanism_column(machine, args), _starts(machine, args, len(X))
     y = machine.predict(X, p0, first=first)
-    lines = y.reshape(len(y), -1).tolist()
+    flags = flag_columns(machine, X).values()
+    lines = [
+        [*row, *map(int, bits)]
+        for row, *bits in zip(y.reshape(len(y), -1).tolist(), *flags, strict=True)
+    ]
     if args.out is not None:
         text = io.StringIO()
         _write_csv(text, header, lines)
@@ -126,7 +137,7 @@ def list_datasets(args: argparse.Namespace) -> None:
 
 
 def _warn_of_clipping(machine: Model, X: NDArray) -> None:
-    for line in clipping_lines(clipped_columns(machine, X)):
+    for line in [*clipping_lines(clipped_columns(machine, X)), *other_labels(machine, X)]:
         say(f"warning: {line}", sys.stderr)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_model import Columns, Model
-from scm_model.raw_columns import VALUE
+from scm_model.raw_columns import VALUE, labels_of, raw_arrays
 from scm_train.mechanisms import TableModel
 
-__all__ = ["Clipped", "clipped_columns", "clipped_line", "clipping_lines"]
+__all__ = ["Clipped", "clipped_columns", "clipped_line", "clipping_lines", "other_labels"]
 
 #: More columns than these are counted, not listed.
 MOST_LINES = 5
@@ -87,6 +87,29 @@ def clipped_line(columns: Sequence[Clipped]) -> str:
         "test rows outside of the training range, which are clipped to it: "
         f"{shown}{f' and {more} more columns' if more > 0 else ''}"
     )
+
+
+def other_labels(machine: Model, X: Any) -> list[str]:
+    """A line for each category of which some rows have a label that training rarely or never had."""
+    if machine.columns is None or not len(X):
+        return []
+    names, lines = machine.columns.names, []
+    arrays = raw_arrays(X, names)
+    for name, column, values in zip(names, machine.columns.columns, arrays, strict=True):
+        if column.other is None:
+            continue
+        labels, place = labels_of(values)
+        other = [
+            number for number, label in enumerate(labels) if label not in (column.values or ())
+        ]
+        count = int(np.isin(place, other).sum())
+        if count:
+            first = "none" if labels[other[0]] is None else repr(labels[other[0]])
+            lines.append(
+                f"column {name!r}: {count:,} of {len(place):,} rows have a label that training "
+                f"rarely or never had, such as {first}; all such labels count as one"
+            )
+    return lines[:MOST_LINES]
 
 
 def clipping_lines(columns: Sequence[Clipped]) -> list[str]:

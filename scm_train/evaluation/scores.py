@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scm_model import Evaluation, FamilyLayer, Model, classes_of, evaluate
-from scm_model.flags import novel_rows, unsure_rows
+from scm_model.flags import NOVEL, UNSURE, novel_rows, unsure_rows
 from scm_model.interval import covered, of_points
 from scm_model.memory import check_first
 from scm_model.scaling import from_unit, to_unit
@@ -17,7 +17,7 @@ from scm_model.suggestions import did_you_mean
 from scm_train.errors import DataError
 from scm_train.families.losses import probabilities
 
-__all__ = ["class_indices", "record_scores", "score"]
+__all__ = ["class_indices", "flag_columns", "flagged_by", "record_scores", "score"]
 
 
 def score(
@@ -35,6 +35,24 @@ def score(
     """
     y_norm = machine.decision(X, mechanism_values)
     return _scores(machine, y_norm, targets) | _flag_scores(machine, X, y_norm, targets)
+
+
+def flagged_by(machine: Model) -> list[str]:
+    """The flags that a machine can set without a port."""
+    if machine.flags is None:
+        return []
+    own = ((UNSURE, machine.flags.unsure), (NOVEL, machine.flags.novelty))
+    return [name for name, one in own if one is not None]
+
+
+def flag_columns(machine: Model, X: NDArray) -> dict[str, NDArray[np.bool_]]:
+    """These flags of each row, by name."""
+    flags, found = machine.flags, {}
+    if flags is not None and flags.unsure is not None:
+        found[UNSURE] = unsure_rows(flags.unsure, machine.decision(X))
+    if flags is not None and flags.novelty is not None:
+        found[NOVEL] = novel_rows(flags.novelty, evaluate(machine, X).hidden)
+    return found
 
 
 def _flag_scores(

@@ -152,5 +152,13 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "of 5.00% false alarms promised" in told
     assert main(["evaluate", model, str(table)]) == 0
     assert "of 20.00% promised; accuracy where sure" in capsys.readouterr().out
+    answers = tmp_path / "answers.csv"
+    assert main(["predict", model, str(table), "--out", str(answers)]) == 0
+    assert main(["predict", model, str(table), "--out", str(answers)]) == 0
+    header, *lines = answers.read_text().splitlines()
+    learner = SCMClassifier.load(model)
+    assert header == "y,unsure,novel"
+    expected = zip(learner.predict(X), learner.is_unsure(X), learner.is_novel(X), strict=True)
+    assert lines == [f"{y},{int(unsure)},{int(novel)}" for y, unsure, novel in expected]
     assert main([*command, "--flags", "0.05", "--lags", "*:0..1", "--task", "regression"]) == 2
     assert "--flags must be left out with --lags" in capsys.readouterr().err

@@ -68,7 +68,11 @@ def test_rows_to_predict_may_have_what_training_had_not(capsys):
     assert main(["fit", plant(), "--target", "force", *SMALL, "-q"]) == 0
     Path("more.csv").write_text("on,heat,grade\nTRUE,,new\nfalse,0.5,fine\n")
     assert main(["predict", "m.npz", "more.csv"]) == 0
-    capsys.readouterr()
+    told = capsys.readouterr().err
+    assert (
+        "warning: column 'grade': 1 of 2 rows have a label that training rarely or never had, such "
+        "as 'new'; all such labels count as one"
+    ) in told
     Path("more.csv").write_text("on,heat,grade\nmaybe,1,new\n")
     assert main(["predict", "m.npz", "more.csv"]) == 2
     assert capsys.readouterr().err == (
