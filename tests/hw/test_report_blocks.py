@@ -16,6 +16,7 @@ from scm_hw.report.blocks.floor import HEIGHT, NOMINAL, Area, squarified
 from scm_hw.report.blocks.routes import routes
 from scm_hw.schedule import Cost, Schedule
 from scm_hw.schedule.costs import handshake_cost
+from scm_model.adaptation import AdaptSettings
 from tests.hw.report_pages import MODELS, designed, example
 from tests.hw.test_records import machine
 from tests.pages import parsed
@@ -29,6 +30,7 @@ SHAPES: dict[str, tuple[str, Options]] = {
     "lanes in common": ("regression", Options(fold="2x2,2x2")),
     "folded classifier": ("classifier", Options(fold="2x2")),
     "loadable": ("regression", Options(reload="readout")),
+    "learning": ("regression", Options(adapt=AdaptSettings())),
 }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scm_hw.design import Design
+from scm_hw.ir import ranges
 from scm_hw.report._html_elements import count
 from scm_hw.report.blocks.folded import folded
-from scm_hw.report.blocks.parts import Block, Span, Wire, less, total_cost
+from scm_hw.report.blocks.parts import Block, Span, Wire, less, total_cost, width_of
 from scm_hw.report.blocks.processor import processed
 from scm_hw.report.blocks.unrolled import unrolled
-from scm_hw.schedule import Cost, estimate
+from scm_hw.schedule import Cost, Schedule, estimate
 
 __all__ = ["Block", "Diagram", "Span", "Wire", "diagram"]
 
@@ -41,26 +42,36 @@ def diagram(design: Design) -> Diagram:
     else:
         # A history has a register rank of its own in front of the pipeline.
         blocks, wires = unrolled(design, first=int(design.records is not None))
-    if design.loadable is not None:
-        blocks = [*blocks, _loadable(design)]
-        wires = [*wires, Wire(len(blocks) - 1, len(blocks), 0)]
+    if design.loadable is not None or design.adaptive is not None:
+        readout = len(blocks)
+        blocks = [*blocks, _changing_readout(design)]
+        wires = [*wires, Wire(readout, readout + 1, 0)]
+        if design.adaptive is not None:
+            # Targets and what controls the learning go past the hidden layers.
+            beside = sum(design.ports.in_widths) - _bits_in_front(design)
+            wires.append(Wire(0, readout, beside))
     if design.records is not None:
         blocks, wires = _with_history(design, blocks, wires)
     return _with_ports(design, blocks, wires)
 
 
-def _loadable(design: Design) -> Block:
-    """Behind the pipeline: tables of two banks, their sums, and what loads them."""
-    assert design.fold is None and design.loadable is not None
-    own = estimate(design.program, design.schedule)  # type: ignore[arg-type]
+def _bits_in_front(design: Design) -> int:
+    """Bits that the pipeline in front of a readout of its own reads."""
+    known = ranges(design.program)
+    return width_of(known[ref] for ref in design.program.inputs)
+
+
+def _changing_readout(design: Design) -> Block:
+    """Behind the pipeline: a readout that is loaded, or learns, and what does that to it."""
+    assert isinstance(design.schedule, Schedule)
+    own = estimate(design.program, design.schedule)
     start = design.schedule.latency
-    return Block(
-        "readout",
-        "output",
-        f"{count(len(design.loadable.plan.tables), 'table')} of two banks, loadable",
-        less(design.estimate, own),
-        ((start, design.latency - start),),
-    )
+    if design.loadable is not None:
+        what = f"{count(len(design.loadable.plan.tables), 'table')} of two banks, loadable"
+    else:
+        what = "learns from targets"
+    spans = ((start, design.latency - start),)
+    return Block("readout", "output", what, less(design.estimate, own), spans)
 
 
 def _with_history(
