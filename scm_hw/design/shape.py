@@ -120,6 +120,7 @@ def _reloadable(model: Model, board: Board, options: Options) -> Shape:
     fixed = choose_output_bits(model, fixed, tolerance=tolerance, output_bits=options.output_bits)
     lowered = _lowered(model, fixed)
     parts = loadable(model, lowered, fixed, models=options.banks)
+    # Passes rely on the rules; a fault of the lowering is best named here.
     verify(parts.program)
     timing = readout_timing(parts.plan, *_clock(board, options))
     layout = _in_front(parts.program, model, fixed, board, options, "--reload readout", timing)
@@ -183,6 +184,7 @@ def _in_front(
     """A program with the cycles that a readout behind it leaves."""
     before = options.latency
     if before is not None:
+        # What the user allows is for hidden layers and readout together.
         before -= timing.ranks
         if before < 1:
             raise OptionError(
@@ -253,6 +255,7 @@ def _evaluation_codes(model: Model, fixed: FixedPoint) -> NDArray[np.int64] | No
     rows = model.evaluation
     if rows is None or (model.mechanism.kind == "external" and rows.mechanism is None):
         return None
+    # Evenly spread, since rows may be in the order of time.
     some = slice(None, None, max(1, -(-len(rows) // OWN_ROWS)))
     mechanism = None if rows.mechanism is None else rows.mechanism[some]
     return integers(model, fixed, rows.inputs[some], mechanism)

@@ -60,6 +60,7 @@ class Stage:
 def stages(design: Design) -> list[Stage]:
     """The cycles of a design, in order."""
     registers = registers_by_rank(design.program, design.schedule)
+    # Only in order: equal functions are counted at the first that has them.
     costs = by_operation(design.program, design.schedule)
     widths = [known.width for known in ranges(design.program)]
     found = []

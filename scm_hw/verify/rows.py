@@ -100,6 +100,7 @@ def check_rows(design: Design, evaluation: Evaluation | None) -> CheckRows:
         corner_rows(design.input_ranges),
         random_rows(design.meaning, CLOSE_CALL_CANDIDATES),
     ]
+    # Rows of the user first: a fault there is named by the number of its row.
     inputs = np.concatenate(parts)
     count = 0 if evaluation is None else len(evaluation)
     return CheckRows(inputs, design.interpret(inputs), evaluation, activity, slice(count))
@@ -128,6 +129,7 @@ def _learning_rows(design: Design, found: Adaptive, evaluation: Evaluation | Non
 
 def _record_rows(design: Design, records: Records, evaluation: Evaluation | None) -> CheckRows:
     """Corners and random codes, in records that begin at random; then the evaluation's records."""
+    # Equal builds have equal vectors, and equal test benches.
     rng = np.random.default_rng(0)
     reach = design.input_ranges
     corners = corner_rows(reach)

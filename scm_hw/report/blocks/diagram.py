@@ -67,11 +67,13 @@ def _changing_readout(design: Design) -> Block:
     own = estimate(design.program, design.schedule)
     start = design.schedule.latency
     if design.loadable is not None:
+        title = "readout"
         what = f"{count(len(design.loadable.plan.tables), 'table')} of two banks, loadable"
     else:
-        what = "learns from targets"
+        # The readout of training is a part of the program, and stays as it is.
+        title, what = "learning readout", "follows targets"
     spans = ((start, design.latency - start),)
-    return Block("readout", "output", what, less(design.estimate, own), spans)
+    return Block(title, "output", what, less(design.estimate, own), spans)
 
 
 def _with_history(

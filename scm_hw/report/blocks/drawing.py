@@ -13,6 +13,7 @@ from scm_hw.report._html_elements import Html, count, el
 from scm_hw.report.blocks.diagram import Block, Diagram, Span
 from scm_hw.report.blocks.routes import Rail, routes
 
+# Pixels: a gap has room for a line of text beside an arrow.
 HEIGHT, PORT_HEIGHT, GAP = 100, 34, 38
 LANE, NEAREST = 12, 16
 TIP = 6
@@ -155,6 +156,7 @@ def _rail(rail: Rail, drawn: tuple[Block, ...], tops: list[int], *, left: bool) 
     leaves = [(rail.hub, left), *((end, not left) for end in rail.ends)]
     at = {place: tops[place] + _port_at(drawn[place], out) for place, out in leaves}
     branches = "".join(f"M0 {y}H{x}" for y in at.values())
+    # One path: where branches meet the line there would be gaps between single lines.
     yield el("path", class_="wire", d=f"M{x} {min(at.values())}V{max(at.values())}{branches}")
     for place, leaving in leaves:
         if not leaving:

@@ -77,6 +77,7 @@ def squarified(sizes: Sequence[float], whole: Area) -> list[Area]:
     Rows are laid along the shorter side, and each takes as many sizes as make its worst rectangle
     better (Bruls, Huizing and van Wijk, 2000).
     """
+    # Sizes become areas, so that sides can be compared with them.
     total = float(sum(sizes))
     scaled = [size * whole.width * whole.height / total for size in sizes]
     found: list[Area] = []

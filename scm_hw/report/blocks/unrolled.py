@@ -131,6 +131,7 @@ class _Blocks:
             for source in operands(op):
                 if source in places and places[source] != places[ref]:
                     read[places[source], places[ref]].add(source)
+        # An output may be an input, or a bit of a node, that no other block reads.
         for ref in self.program.outputs:
             if ref in places:
                 read[places[ref], len(self.groups)].add(ref)
