@@ -90,7 +90,7 @@ def clipped_line(columns: Sequence[Clipped]) -> str:
 
 
 def other_labels(machine: Model, X: Any) -> list[str]:
-    """A line for each category of which some rows have a label that training rarely or never had."""
+    """A line for each category of which some rows have a label that training hardly ever had."""
     if machine.columns is None or not len(X):
         return []
     names, lines = machine.columns.names, []
