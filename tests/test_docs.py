@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
@@ -14,6 +15,7 @@ import pytest
 from scm_hw.__main__ import main
 from scm_hw.cli.commands import build_parser as hw_parser
 from scm_hw.design import Options
+from scm_hw.errors import ScmError
 from scm_hw.ir.ops import Op
 from scm_hw.load import read_model
 from scm_hw.passes.order import PASSES
@@ -79,6 +81,44 @@ def unknown_commands(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_are_there(page: Path) -> None:
     assert unknown_commands(page.read_text()) == []
+
+
+def command_lines(text: str) -> list[list[str]]:
+    """The words of every command in the text blocks of a page, without comments and shell."""
+    # Every second piece between fences is a block, and begins with what it is written in.
+    blocks = [
+        block for block in re.split(r"^```", text, flags=re.MULTILINE)[1::2] if block[0] == "\n"
+    ]
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    found = []
+    for line in lines:
+        words = shlex.split(line.removeprefix("$ "), comments=True) if "scm" in line else []
+        words = ["scm-" + words[2][4:], *words[3:]] if words[1:2] == ["-m"] else words
+        if words[:1] in (["scm-hw"], ["scm-train"]) and "..." not in words:
+            # A command ends where the shell goes on.
+            end = next((i for i, w in enumerate(words) if w in ("&", "&&", "|", ">")), len(words))
+            found.append(words[:end])
+    return found
+
+
+def parse(words: list[str]) -> None:
+    program, *rest = words
+    {"scm-hw": hw_parser, "scm-train": train_parser}[program]().parse_args(rest)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_taken_as_they_are_written(page: Path) -> None:
+    for words in command_lines(page.read_text()):
+        parse(words)
+
+
+def test_a_command_that_is_not_taken_is_found() -> None:
+    text = "```\n$ python -m scm_hw build m.npz --fold \\\n  4x8 &  # a fold\nscm-hw build\n```\n"
+    lines = command_lines(text)
+    assert lines == [["scm-hw", "build", "m.npz", "--fold", "4x8"], ["scm-hw", "build"]]
+    parse(lines[0])
+    with pytest.raises(ScmError, match="model"):
+        parse(lines[1])
 
 
 def test_a_command_that_is_not_there_is_found() -> None:
