@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from typing import Any
 from scm_hw import boards
 from scm_hw.boards import Board
 from scm_hw.boards.toolchains import require_models, synthesis_family, toolchain_of
+from scm_hw.common.digests import file_digest
 from scm_hw.common.folders import replacing, write_files
 from scm_hw.common.names import Names, identifier
 from scm_hw.common.outputs import check_output, folder_of
@@ -34,6 +34,7 @@ from scm_hw.design import (
 from scm_hw.emit import (
     bare_part_files,
     board_files,
+    cocotb_files,
     driver_files,
     flow_files,
     formats_files,
@@ -48,7 +49,7 @@ from scm_hw.emit import (
 from scm_hw.emit.identity import describe, identity
 from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.emit.zynq import check_reached
-from scm_hw.errors import MismatchError, ModelFileError, OptionError, ToolError
+from scm_hw.errors import MismatchError, OptionError, ToolError
 from scm_hw.load import Evaluation, Model, read_model
 from scm_hw.report.html import html_report
 from scm_hw.report.power import keep_vivado_reports, with_vivado
@@ -59,6 +60,7 @@ from scm_hw.tools.nextpnr import Implementation, implement, require_tools
 from scm_hw.tools.process import kill_all
 from scm_hw.tools.synthesis import expected_seconds, synthesise, synthesise_around
 from scm_hw.verify import SimResult
+from scm_hw.verify.bench_rows import bench_files
 from scm_hw.verify.check import (
     FAILED,
     FAILURE,
@@ -93,6 +95,8 @@ class BuildOptions:
     out: Path | None = None
     name: str | None = None
     data: Path | None = None
+    bench: Path | None = None
+    """A table of raw rows for the test bench, in place of those that the checks chose."""
     table: TableOptions | None = None
     simulators: tuple[str, ...] | None = None
     """None: all that are installed."""
@@ -145,14 +149,6 @@ def load_design(
     )
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a model file, in hex."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ModelFileError(f"model file {path} can't be read ({error.strerror})") from None
-
-
 def build_name(path: Path, model: Model, name: str | None) -> str:
     """What the build is called: as told, as the model says, or as its file."""
     chosen = name or model.name or path.stem
@@ -178,7 +174,7 @@ def build(
     name = build_name(path, model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
     failure = Path(f"{os.path.realpath(target)}.failed")
-    inputs = (path, how.data)
+    inputs = (path, how.data, how.bench)
     check_output(target, BUILD, inputs=inputs, force=how.force)
     check_output(failure, FAILED, inputs=inputs, force=how.force)
     own = read_table(model, how.data, how.table) if how.data else None
@@ -203,6 +199,7 @@ def build(
     ):
         log("writing Verilog")
         files = _files(design, rows, name, samples)
+        files |= bench_files(design, how.bench, how.table)
         write_files(folder, files)
         places = _Places(folder, Path(scratch), failure)
         simulations, resources, routed = _checked(design, rows, files, how, tools, places, log)
@@ -377,6 +374,7 @@ def _files(design: Design, rows: CheckRows, name: str, own: Evaluation | None) -
     )
     if design.adaptive is None:
         files |= python_model_files(design.meaning, design.digest, names, design.records)
+        files |= cocotb_files(design)
     bus = names.wrapper(design.options.interface)
     modules = {name: files[f"{name}.v"] for name in (names.core, bus) if f"{name}.v" in files}
     files |= flow_files(modules, design.digest, design.board, names)

@@ -40,6 +40,8 @@ def build_c(
     path: Path, board: Board, options: Options, how: BuildOptions, log: Log = lambda _: None
 ) -> Build:
     """All that `build --target c` does; an earlier build stays until this one is good."""
+    if how.bench is not None:
+        raise OptionError("target must be fpga for a test bench in Verilog, not c; leave --tb out")
     log("compiling")
     design = load_design(path, board, options, how.name)
     if design.reloads:

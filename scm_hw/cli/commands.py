@@ -121,6 +121,13 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         "--name", help="name of the design (default: that of the model, or of its file)"
     )
     parser.add_argument(
+        "--tb",
+        type=Path,
+        metavar="FILE",
+        help="table of raw rows, without targets, for the self-checking test bench (default: rows "
+        "chosen by the checks)",
+    )
+    parser.add_argument(
         "--sim",
         metavar="LIST",
         help=f"simulators, of {','.join(SIMULATORS)} (default: those that are installed)",
@@ -221,6 +228,7 @@ def _build(args: argparse.Namespace) -> None:
         out=args.out,
         name=args.name,
         data=args.data,
+        bench=args.tb,
         table=table_options(args),
         simulators=_simulators(args),
         synthesis=not args.no_synth,

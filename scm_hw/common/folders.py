@@ -110,9 +110,10 @@ def _swap(scratch: Path, target: Path) -> None:
 
 
 def write_files(folder: Path, files: dict[str, str]) -> None:
-    """Write texts by file name."""
+    """Write texts by file name, some of them in folders."""
     for name, text in files.items():
         try:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
             raise OptionError(

@@ -56,6 +56,10 @@ class Names:
         return f"{self.prefix}_model.py"
 
     @property
+    def cocotb_module(self) -> str:
+        return f"test_{self.core}"
+
+    @property
     def model_test(self) -> str:
         return f"test_{self.prefix}_model.c"
 

@@ -2,6 +2,7 @@
 
 from scm_hw.emit.bare_parts import bare_part_files
 from scm_hw.emit.boards import board_files, uart_files
+from scm_hw.emit.cocotb_bench import cocotb_files
 from scm_hw.emit.drivers import driver_files
 from scm_hw.emit.flows import flow_files
 from scm_hw.emit.formats import formats_files
@@ -16,6 +17,7 @@ __all__ = [
     "INTERFACES",
     "bare_part_files",
     "board_files",
+    "cocotb_files",
     "default_bus",
     "driver_files",
     "flow_files",

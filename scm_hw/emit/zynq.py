@@ -75,6 +75,9 @@ def zynq_files(design: Design, evaluation: str | None) -> dict[str, str]:
     words |= _python_words(names)
     if interface == "axis":
         files[names.pynq_module] = _dma_module(ports, words)
+    if design.adaptive is not None:
+        # There is no machine in Python to compare with.
+        return files
     if evaluation is not None:
         files[names.evaluation] = evaluation
     classes = design.model.classes is not None

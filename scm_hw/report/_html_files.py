@@ -10,7 +10,6 @@ from scm_hw.emit.interface import IP_SCRIPT, MAPPED
 from scm_hw.emit.vivado import ACTIVITY
 from scm_hw.emit.zynq import REACHED
 from scm_hw.report._html_elements import Section, el, facts, section
-from scm_hw.verify.rows import in_order
 
 
 def vivado_section(report: dict[str, Any], design: Design) -> Section:
@@ -130,7 +129,7 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
         ]
     if design.options.interface == "axil" or _in_block_design(design):
         bus.append((names.pynq_module, "its driver for PYNQ"))
-    if _in_block_design(design):
+    if _in_block_design(design) and design.adaptive is None:
         bus.append((names.notebook, "a notebook for the board: RMSE, PC against hardware"))
         if "rows" in report:
             bus.append((names.evaluation, "evaluation rows for it, with the PC's predictions"))
@@ -145,10 +144,21 @@ def _files(report: dict[str, Any], design: Design) -> list[tuple[str, str]]:
         *([_ACTIVITY_FILE] if simulated and design.board.family == "xc7" else []),
         (names.formats_header, "the formats of the fields, for C"),
         (names.formats_module, "the same for Python"),
-        *([] if in_order(design) else [(names.python_model, "the machine in plain Python")]),
+        *_to_take_along(design),
         *_flows(names),
         ("report.json", "all figures of this page, for programs"),
         ("digest.txt", "the digest of model, options and tools"),
+    ]
+
+
+def _to_take_along(design: Design) -> list[tuple[str, str]]:
+    if design.adaptive is not None:
+        return []
+    names = design.names
+    return [
+        (names.python_model, "the machine in plain Python"),
+        ("cocotb/Makefile", "runs a test bench under cocotb, which needs nothing else"),
+        (f"cocotb/{names.cocotb_module}.py", "that test bench"),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,16 @@ from scm_model.tables.dialect import TableOptions
 from scm_model.tables.features import as_rows, categories_of, check_known, check_numbers
 from scm_model.tables.readers import Source, open_source
 
-__all__ = ["read_table"]
+__all__ = ["RawRows", "read_raw_rows", "read_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class RawRows:
+    """Raw inputs, with P0 where it is external, and where records begin, if that is told."""
+
+    inputs: NDArray[Any]
+    mechanism: NDArray[np.float64] | None
+    first: NDArray[np.bool_] | None
 
 
 def read_table(model: Model, path: Path, options: TableOptions | None = None) -> Evaluation:
@@ -33,17 +43,30 @@ def read_table(model: Model, path: Path, options: TableOptions | None = None) ->
     Columns are found by name. TableWarning for what was guessed of the file, RangeWarning where
     values lie outside the training range.
     """
+    table, inputs = _opened(model, path, options, targets=True)
+    return Evaluation(inputs, table.targets(), table.mechanism(), table.begins())
+
+
+def read_raw_rows(model: Model, path: Path, options: TableOptions | None = None) -> RawRows:
+    """The same without targets."""
+    table, inputs = _opened(model, path, options, targets=False)
+    return RawRows(inputs, table.mechanism(), table.begins())
+
+
+def _opened(
+    model: Model, path: Path, options: TableOptions | None, *, targets: bool
+) -> tuple[_Table, NDArray[Any]]:
     with open_source(path, options) as source:
-        table = _Table(model, source)
+        table = _Table(model, source, targets)
     for note in source.notes:
-        warnings.warn(note, TableWarning, stacklevel=2)
+        warnings.warn(note, TableWarning, stacklevel=3)
     inputs = table.inputs()
     if not len(inputs):
         raise DataError(f"rows of {path.name} must be at least one, not none; check the file")
     outside = _outside(model, inputs)
     if outside is not None:
-        warnings.warn(f"data file {path}: {outside}", RangeWarning, stacklevel=2)
-    return Evaluation(inputs, table.targets(), table.mechanism(), table.begins())
+        warnings.warn(f"data file {path}: {outside}", RangeWarning, stacklevel=3)
+    return table, inputs
 
 
 def _outside(model: Model, inputs: NDArray[Any]) -> str | None:
@@ -55,10 +78,11 @@ def _outside(model: Model, inputs: NDArray[Any]) -> str | None:
 class _Table:
     """The columns of a file that a model asks for."""
 
-    def __init__(self, model: Model, source: Source) -> None:
+    def __init__(self, model: Model, source: Source, targets: bool) -> None:
         self.model, self.path = model, source.path
         self.signals = list(model.signals)
         self.wanted = [_class_column(model, source)] if model.is_classifier else self._targets
+        self.wanted = self.wanted if targets else []
         self.external = []
         if model.mechanism.kind == "external":
             self.external = [f"P0_{target}" for target in model.targets]

@@ -19,6 +19,7 @@ from tests.support import model_arrays, write_model
 COMMON_FILES = {
     "vectors_in.hex",
     "vectors_out.hex",
+    "cocotb/Makefile",
     "sim_questa.sh",
     "sim_riviera.sh",
     "sim_xsim.sh",
@@ -33,7 +34,8 @@ COMMON_FILES = {
 def own_files(name: str) -> set[str]:
     """The files of every build that carry its name."""
     suffixes = ("_core.v", "_formats.h", "_formats.py", "_model.py", ".core", ".vhd")
-    return {f"tb_{name}_core.v", *(f"{name}{suffix}" for suffix in suffixes)}
+    benches = {f"tb_{name}_core.v", f"cocotb/test_{name}_core.py"}
+    return {*benches, *(f"{name}{suffix}" for suffix in suffixes)}
 
 
 SMALL: dict[str, Any] = {"features": 2, "layers": (3,), "bits": 3, "input_bits": 4, "rows": 10}
