@@ -239,7 +239,8 @@ def _build(args: argparse.Namespace) -> None:
     progress = Progress(args.quiet or args.json)
     board = choose_board(args.board, args.part, args.clock)
     if args.target != "c":
-        args.interface, args.tdata = default_bus(board, args.interface, args.tdata, args.reload)
+        bus = (args.interface, args.tdata, args.reload)
+        args.interface, args.tdata = default_bus(board, *bus, adapt=args.adapt)
     with progress.running():
         try:
             make = build_c if args.target == "c" else build

@@ -30,10 +30,16 @@ LEAST_MEMORY_BITS = 32
 
 
 def default_bus(
-    board: Board, interface: str | None, tdata: int | None, reload: str
+    board: Board,
+    interface: str | None,
+    tdata: int | None,
+    reload: str = "none",
+    *,
+    adapt: bool = False,
 ) -> tuple[str, int | None]:
     """Interface and bits of a stream: what was asked for, else what suits the board."""
-    if interface is not None or not board.has_processors:
+    # A core that adapts has no bus.
+    if interface is not None or not board.has_processors or adapt:
         return interface or "stream", tdata
     if reload != "none":
         return "axil", tdata

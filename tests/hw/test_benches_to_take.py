@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scm_hw.errors import OptionError
 from scm_hw.software import build_c
 from scm_hw.verify.testbench import run_testbench
 from scm_model import read_model, write_model
+from scm_model.adaptation import AdaptSettings
 from tests.hw.commands import run, small_model, write_csv
 from tests.hw.test_records import KINDS, machine
 
@@ -130,6 +132,19 @@ def test_rows_from_the_command_line(tmp_path: Path) -> None:
     wrong = run("build", model, *how, cwd=tmp_path)
     assert wrong.returncode == 2 and "x1" in wrong.stderr and wrong.stderr.count("\n") == 1
     assert (folder / "vectors_in.hex").read_text() == before
+
+
+def test_a_core_that_adapts_has_none(tmp_path: Path) -> None:
+    rows = write_csv(tmp_path / "rows.csv", ["x0", "x1"], [[1, 0.5]])
+    path = small_model(tmp_path / "pump.npz")
+    how = BuildOptions(out=tmp_path / "out", bench=rows, simulators=(), synthesis=False)
+    with pytest.raises(OptionError, match=r"^tb must be left out for a core that adapts"):
+        build(path, boards.get("arty-a7"), Options(adapt=AdaptSettings()), how)
+    assert not (tmp_path / "out").exists()
+    folder = build(
+        path, boards.get("arty-a7"), Options(adapt=AdaptSettings()), replace(how, bench=None)
+    ).folder
+    assert not (folder / "cocotb").exists() and not (folder / "pump_model.py").exists()
 
 
 def test_c_has_no_bench(tmp_path: Path) -> None:

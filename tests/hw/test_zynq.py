@@ -307,6 +307,7 @@ def test_the_bus_that_suits_the_board(tmp_path: Path) -> None:
     assert default_bus(zynq, None, None, "readout") == ("axil", None)
     assert default_bus(zynq, "axil", None, "none") == ("axil", None)
     assert default_bus(arty, None, None, "none") == ("stream", None)
+    assert default_bus(zynq, None, None, adapt=True) == ("stream", None)
     with pytest.raises(OptionError, match=r"^tdata must be given .*; add --tdata 32$"):
         built(tmp_path)
     with pytest.raises(OptionError, match=r"^interface must be axis, axil or stream on board pynq"):
