@@ -23,6 +23,7 @@ from scm_hw.passes.node_tables import node_tables
 from scm_hw.passes.reference import Reference, Rows
 from scm_hw.passes.share_bits import share_bits
 from scm_hw.passes.share_parity import share_parity
+from scm_hw.passes.shared_comparisons import shared_comparisons
 from scm_hw.passes.simplify import simplify
 from scm_hw.target import Technology
 
@@ -68,7 +69,8 @@ class Pass:
 
 # Each pass relies on those before it: comparisons are in lowest terms before levels are told by
 # them, tables are there before nodes become one, nodes are tables before those of the same few bits
-# are added up, and parity is shared among the nodes that remain.
+# are added up, and parity is shared among the nodes that remain. To all of them comparisons are
+# bits, so these are laid out last.
 ALWAYS = (
     Pass("simplify", simplify),
     Pass("level_tables", level_tables, _of_technology),
@@ -79,6 +81,7 @@ ALWAYS = (
     Pass("share_parity", share_parity),
     Pass("node_digits", node_digits, _of_technology),
     Pass("lower_argmax", lower_argmax),
+    Pass("shared_comparisons", shared_comparisons, _of_technology),
 )
 BY_CHOICE = (
     Pass("block_tables", block_tables, lambda c: {} if c.block_tables else None),
