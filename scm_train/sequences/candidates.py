@@ -154,7 +154,12 @@ def _trained(
         machine = learner.machine_
     else:
         machine = _behind_plant(learner, rows, held, plant)
-    targets = machine.targets if machine.is_classifier else names
+    targets = names
+    if machine.is_classifier:
+        # Nothing of a class comes back, and yet a file has the rest of every source.
+        targets, signals = machine.targets, len(memory.signals)
+        rest = np.r_[memory.rest[:signals], np.zeros(machine.outputs)]
+        memory = replace(memory, rest=rest)
     machine = replace(machine, memory=memory, features=memory.names(targets), targets=targets)
     return machine, learner.history_
 

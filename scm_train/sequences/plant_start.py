@@ -21,7 +21,7 @@ LEAST_BITS, MORE_BITS = 12, 4
 #: A code of fewer bits is enough where the error is within this of that of the most.
 ENOUGH = 1.01
 #: What nodes beside a plant have to bring, and what the plant has to, for its multipliers.
-NODES_GAIN, PLANT_GAIN = 0.97, 0.98
+NODES_GAIN, PLANT_GAIN = 0.9, 0.98
 #: Further rounds of learning are spared where the first is off by so many times what a plant is.
 HOPELESS = 4.0
 

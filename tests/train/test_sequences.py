@@ -135,13 +135,17 @@ def test_frames_give_their_names() -> None:
     )
 
 
-def test_classes_of_records() -> None:
+def test_classes_of_records(tmp_path) -> None:
     X, y, groups = plant()
     labels = np.where(y > 0, "up", "down")
     model = SequenceClassifier(SCMClassifier(luts=200, random_state=0), lags="x0:0+2,x1:0")
     model.fit(X, labels, groups)
     assert set(model.classes_) == {"up", "down"}
     assert model.score(X, labels, groups) > 0.95
+    model.save(tmp_path / "m.npz", X, labels, groups)
+    machine = read_model(tmp_path / "m.npz")
+    first = machine.evaluation.first
+    assert_array_equal(machine.predict(X, first=first), model.predict(X, groups))
 
 
 def test_a_file_carries_records(tmp_path) -> None:
