@@ -3,8 +3,8 @@
     python -m bench.dynamic [--cases silverbox,tanks] [--seeds 1]
 
 Test records are touched once, at the end; lags and settings are the same for all that is compared.
-Errors are RMSE in the units of the target, over rows with a full history. Beside ours: the linear
-model of the same taps (ARX), and histogram boosting on them. Results go to bench/results/dynamic.*.
+Errors are RMSE in the units of the target, over rows with a full history. Beside ours are those of
+:mod:`bench.dynamic_rivals`. Results go to bench/results/dynamic.*.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LinearRegression
 
+from bench.dynamic_rivals import RIVALS, rmse
 from bench.tables import data_file
 from scm_hw import boards
 from scm_hw.design import Options, compile_model
@@ -32,8 +31,6 @@ from scm_train import SCMRegressor, SequenceRegressor
 from scm_train.sequences.records import Records
 
 RESULTS = Path(__file__).parent / "results"
-#: A free run of trees takes a call for each row.
-MOST_TREE_ROWS = 12_000
 
 Record = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -48,7 +45,6 @@ class Case:
     lags: str
     feedback: str | None
     luts: int = 3000
-    input_bits: int = 16
 
 
 def table(name: str) -> pd.DataFrame:
@@ -101,9 +97,9 @@ CASES = {
         "cascaded tanks, no feedback", "V", tanks, "*:0+2+4+8+12+16+24+32+48+64+96", None
     ),
     "emps": Case("EMPS servo, second half of the record", "V", servo, "*:0..4", None),
-    "debutanizer": Case("debutanizer, soft sensor", "1", column, "*:0+2+4+8+16", None, 1500, 12),
+    "debutanizer": Case("debutanizer, soft sensor", "1", column, "*:0+2+4+8+16", None, 1500),
     "debutanizer_output": Case(
-        "debutanizer with its own output", "1", column, "*:0+4+8", "y:1..3", 1500, 12
+        "debutanizer with its own output", "1", column, "*:0+4+8", "y:1..3", 1500
     ),
 }  # fmt: skip
 
@@ -118,47 +114,24 @@ def run(case: Case, seed: int) -> dict[str, Any]:
     memory: Memory = model.machine_.memory
     records = Records.ahead(X, y, starts(None, len(X)), 0)
     tests = Records.ahead(X_test, y_test, starts(None, len(X_test)), 0)
-    taps, targets = records.taps(memory)
-    rivals = {
-        "ARX": LinearRegression(),
-        "histogram boosting": HistGradientBoostingRegressor(random_state=seed),
-    }
     found: dict[str, Any] = {"case": case.title, "unit": case.unit, "taps": len(memory.taps)}
     found["scm"] = _errors(model.machine_.predict, memory, tests) | _gates(model, X_test, y_test)
-    found["scm"]["seconds"] = seconds
-    for name, rival in rivals.items():
-        rival.fit(taps, targets)
-        slow = name != "ARX" and len(tests) > MOST_TREE_ROWS
-        found[name] = _rival_errors(rival, memory, tests, free=not slow)
+    found["scm"] |= {"seconds": seconds, "plant": model.machine_.info["settings"]["plant"]}
+    for name, rival in RIVALS.items():
+        found[name] = rival(records, tests, memory, seed)
     return found
 
 
 def _errors(predict: Callable[..., Any], memory: Memory, tests: Records) -> dict[str, float]:
     rows, wanted = tests.scored(memory), tests.measured
     if not memory.feedback:
-        return {"one_step": _rmse(predict(tests.signals), wanted, rows)}
+        return {"one_step": rmse(predict(tests.signals)[rows], wanted[rows])}
     ahead = predict(tests.signals, outputs=wanted)
     free = predict(tests.signals, outputs=wanted, simulate=True)
-    return {"one_step": _rmse(ahead, wanted, rows), "free_run": _rmse(free, wanted, rows)}
-
-
-def _rival_errors(rival: Any, memory: Memory, tests: Records, *, free: bool) -> dict[str, float]:
-    taps, targets = tests.taps(memory)
-    found = {"one_step": float(np.sqrt(np.mean((rival.predict(taps) - targets) ** 2)))}
-    if memory.feedback and free:
-        simulated = memory.free_run(
-            tests.signals,
-            tests.first,
-            lambda rows: rival.predict(rows).reshape(len(rows), -1),
-            tests.measured,
-        )
-        found["free_run"] = _rmse(simulated, tests.measured, tests.scored(memory))
-    return found
-
-
-def _rmse(found: NDArray, wanted: NDArray, rows: NDArray[np.bool_]) -> float:
-    found = np.asarray(found).reshape(len(wanted), -1)
-    return float(np.sqrt(np.mean((found[rows] - wanted[rows]) ** 2)))
+    return {
+        "one_step": rmse(ahead[rows], wanted[rows]),
+        "free_run": rmse(free[rows], wanted[rows]),
+    }
 
 
 def _gates(model: SequenceRegressor, X: NDArray, y: NDArray) -> dict[str, float]:
@@ -178,33 +151,28 @@ def _gates(model: SequenceRegressor, X: NDArray, y: NDArray) -> dict[str, float]
 INTRODUCTION = """# Machines with memory
 
 From `python -m bench.dynamic`. RMSE in the units of the target on test records, over rows with a
-full history; free: running on its own outputs. ARX and histogram boosting see the same taps. LUTs
-by estimate, at 100 MHz on an Arty A7.
+full history; free: running on its own outputs. ARX, histogram boosting and sysidentpy NARX see the
+same taps; reservoirpy's echo state network sees the signals alone, and so is always free. LUTs by
+estimate, at 100 MHz on an Arty A7.
 """
-COLUMNS = (
-    "record",
-    "taps",
-    "ours, one step",
-    "ours, free",
-    "ARX",
-    "ARX, free",
-    "boosting",
-    "boosting, free",
-    "LUTs",
-    "cycles",
-    "a sample every",
-    "training, s",
-)
+OURS = ("LUTs", "DSPs", "cycles", "ns", "a sample every", "training, s")
 
 
 def markdown(results: list[dict[str, Any]]) -> str:
-    lines = [INTRODUCTION, _row(COLUMNS), _row(["---", *["---:"] * (len(COLUMNS) - 1)])]
+    names = ["ours", *RIVALS]
+    errors = [f"{name}{what}" for name in names for what in ("", ", free")]
+    columns = ["record", "taps", *errors, *OURS]
+    lines = [INTRODUCTION, _row(columns), _row(["---", *["---:"] * (len(columns) - 1)])]
     for found in results:
-        ours, others = found["scm"], (found["ARX"], found["histogram boosting"])
-        errors = [one.get(key) for one in (ours, *others) for key in ("one_step", "free_run")]
-        cells = [f"{found['case']}, {found['unit']}", str(found["taps"]), *map(_number, errors)]
-        cells += [f"{ours['lut']:,}", str(ours["cycles"]), f"{ours['interval']} cycles"]
-        lines.append(_row([*cells, f"{ours['seconds']:.1f}"]))
+        ours = found["scm"]
+        shown = [
+            one.get(key)
+            for one in (ours, *(found[name] for name in RIVALS))
+            for key in ("one_step", "free_run")
+        ]
+        cells = [f"{found['case']}, {found['unit']}", str(found["taps"]), *map(_number, shown)]
+        cells += [f"{ours['lut']:,}", str(ours["dsp"]), str(ours["cycles"]), f"{ours['ns']:.0f}"]
+        lines.append(_row([*cells, f"{ours['interval']} cycles", f"{ours['seconds']:.1f}"]))
     return "\n".join(lines) + "\n"
 
 
@@ -225,6 +193,8 @@ def main() -> None:
     for name in args.cases.split(","):
         results.append(run(CASES[name], args.seed))
         print(json.dumps(results[-1]), flush=True)
+    if args.cases != ",".join(CASES):
+        return
     (RESULTS / "dynamic.json").write_text(json.dumps(results, indent=2) + "\n")
     (RESULTS / "dynamic.md").write_text(markdown(results))
 

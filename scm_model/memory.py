@@ -27,8 +27,8 @@ MAX_LAG = 1024
 class Tap(NamedTuple):
     """One feature of a machine: which source it is of, and how many rows ago.
 
-    Sources are the signals in their order, and behind them the machine's outputs, whose lag is
-    1 or more.
+    Sources are the signals in their order, behind them the machine's outputs, and behind these the
+    bits of the first layer's nodes. The lag of an output is 1 or more, that of a bit 1.
     """
 
     source: int
@@ -40,29 +40,49 @@ class Memory:
     """Which taps of which signals are the features of a machine.
 
     ``horizon`` is how many rows ahead of the newest sample the targets are; ``rest`` (signals, then
-    outputs) is what counts as the past before a record, in raw units.
+    outputs) is what counts as the past before a record, in raw units. Bits are clear before a
+    record. ``washout`` rows of a record, if that is more than the largest lag, pass before the
+    machine is scored.
     """
 
     signals: tuple[str, ...]
     taps: tuple[Tap, ...]
     rest: Floats
     horizon: int = 0
+    washout: int = 0
 
     @property
     def depth(self) -> int:
         """Rows of a record before the history is full."""
-        return max(tap.lag for tap in self.taps)
+        return max(self.washout, *(tap.lag for tap in self.taps))
+
+    @property
+    def sources(self) -> int:
+        """Signals and outputs; sources from here on are bits of nodes."""
+        return len(self.rest)
 
     @property
     def feedback(self) -> bool:
         """Whether a feature is an output of the machine itself."""
-        return any(tap.source >= len(self.signals) for tap in self.taps)
+        return any(len(self.signals) <= tap.source < self.sources for tap in self.taps)
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether a feature is the bit of a node of the machine itself."""
+        return any(tap.source >= self.sources for tap in self.taps)
 
     @property
     def fed_back(self) -> list[tuple[int, int, int]]:
         """The features that are outputs: place among the features, output, lag."""
         count = len(self.signals)
-        return [(i, s - count, lag) for i, (s, lag) in enumerate(self.taps) if s >= count]
+        return [
+            (i, s - count, lag) for i, (s, lag) in enumerate(self.taps) if count <= s < self.sources
+        ]
+
+    @property
+    def bits(self) -> list[tuple[int, int]]:
+        """The features that are bits: place among the features, node of the first layer."""
+        return [(i, s - self.sources) for i, (s, _) in enumerate(self.taps) if s >= self.sources]
 
     @property
     def newest(self) -> list[int]:
@@ -72,7 +92,12 @@ class Memory:
 
     def names(self, targets: Sequence[str]) -> tuple[str, ...]:
         """The features by name: ``speed[t]``, ``speed[t-1]``; of outputs ``y[t-1]``."""
-        sources = (*self.signals, *(f"output {name}" for name in targets))
+        nodes = max((tap.source for tap in self.taps), default=0) - self.sources + 1
+        sources = (
+            *self.signals,
+            *(f"output {name}" for name in targets),
+            *(f"node {node}" for node in range(nodes)),
+        )
         return tuple(_tap_name(sources[tap.source], tap.lag) for tap in self.taps)
 
     def complete(self, first: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -84,11 +109,14 @@ class Memory:
     ) -> NDArray[Any]:
         """The features (n, taps) of signals (n, s), with the outputs (n, m) of all rows.
 
-        Without ``outputs`` the taps of outputs are at rest.
+        Without ``outputs`` the taps of outputs are at rest; the bits of nodes are clear.
         """
         place = positions(first)
         rows = np.empty((len(X), len(self.taps)), dtype=np.result_type(X.dtype, np.float32))
         for column, (source, lag) in enumerate(self.taps):
+            if source >= self.sources:
+                rows[:, column] = 0
+                continue
             own, rest = source - len(self.signals), self.rest[source]
             if own < 0:
                 rows[:, column] = lagged(X[:, source], place, lag, rest)

@@ -170,6 +170,17 @@ class Meta:
         return self.json.get("flags") if self.version >= 4 else None
 
     @property
+    def washout(self) -> int:
+        """Rows of a record that pass before a machine with memory is scored."""
+        value = self.json.get("memory") if self.version >= 4 else None
+        washout = value.get("washout", 0) if isinstance(value, dict) else 0
+        if type(washout) is not int or not 0 <= washout <= MAX_LAG:
+            raise ModelFileError(
+                f"meta 'memory' must have a 'washout' of 0 to {MAX_LAG}, not {washout!r}"
+            )
+        return washout
+
+    @property
     def columns(self) -> list[Any] | None:
         """What is said of the columns of a machine that has such; None without."""
         value = self.json.get("columns") if self.version >= 3 else None

@@ -102,6 +102,9 @@ class Model:
     evaluation: Evaluation | None = None
     #: Where features are not all codes of `input_bits`; never in a file.
     sensors: tuple[Code, ...] = ()
+    #: Nodes of the first layer whose bits come back, of a machine behind its memory; never in a
+    #: file.
+    bits: int = 0
     #: Of a machine that sees the past: features are taps of signals.
     memory: Memory | None = None
     #: Of a machine with categories or missing values: features are made of columns.

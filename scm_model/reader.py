@@ -27,7 +27,8 @@ from scm_model.mechanism import (
     PolynomialModel,
     TableModel,
 )
-from scm_model.memory import MAX_LAG, Memory, Tap
+from scm_model.memory import Memory
+from scm_model.memory_entries import check_bits, read_memory, tap_ranges
 from scm_model.meta import Meta, layer_kind, layer_meta
 from scm_model.model import Curve, Evaluation, Model
 from scm_model.raw_columns import Columns
@@ -39,11 +40,9 @@ from scm_model.schema import (
     MAX_EVALUATION_ROWS,
     MAX_FAMILY_BITS,
     MAX_FAMILY_NODES,
-    MAX_FEATURES,
     MAX_GRID_STEPS,
     MAX_TABLE_INPUTS,
     MECHANISMS,
-    MEMORY,
     OUTPUT,
     RANGES,
     SIGNAL_RANGES,
@@ -80,17 +79,19 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
     task, input_bits = meta.task, meta.input_bits
     if "interval" in meta.info:
         check_interval(meta.info["interval"], task, len(targets))
-    memory = _read_memory(arrays, meta, features)
+    memory = read_memory(arrays, meta, features)
     if memory is not None:
         arrays.lengths["d"] = len(memory.taps)
     columns = read_columns(arrays, meta, features)
     encoder = _read_encoder(arrays, meta, arrays.lengths["d"], input_bits)
     layers = _read_layers(arrays, meta, encoder)
     ranges = _read_ranges(arrays, RANGES if memory is None else (*SIGNAL_RANGES, *TARGET_RANGES))
-    seen = ranges if memory is None else _tap_ranges(ranges, memory)
+    seen = ranges if memory is None else tap_ranges(ranges, memory)
     if columns is not None:
         check_column_ranges(columns, ranges)
     output = arrays.part(OUTPUT, N=sum(layer.nodes for layer in layers))
+    mechanism = _read_mechanism(arrays, meta, input_bits)
+    check_bits(memory, output["linear"], mechanism)
     return Model(
         task=task,
         algorithm=meta.algorithm,
@@ -106,7 +107,7 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
         readout=output["readout"],
         linear=output["linear"],
         intercept=output["intercept"],
-        mechanism=_read_mechanism(arrays, meta, input_bits),
+        mechanism=mechanism,
         info=meta.info,
         history=_read_history(arrays),
         evaluation=_read_evaluation(arrays, meta, ranges, columns, records=memory is not None),
@@ -132,46 +133,6 @@ def _feature_names(
     if columns is not None:
         return columns.feature_names
     return told if memory is None else memory.names(targets)
-
-
-def _read_memory(arrays: Arrays, meta: Meta, signals: tuple[str, ...]) -> Memory | None:
-    horizon = meta.horizon
-    if horizon is None:
-        return None
-    if meta.section("mechanism", MECHANISMS)[0] == "external":
-        raise ModelFileError("mechanism 'kind' must not be 'external' beside meta 'memory'")
-    sources = len(signals) + arrays.lengths["m"]
-    tap_entry, rest_entry = MEMORY
-    taps = arrays.get(replace(tap_entry, shape=("taps", 2)))
-    if not 1 <= len(taps) <= MAX_FEATURES:
-        raise ModelFileError(f"entry 'memory_taps' must be 1 to {MAX_FEATURES}, not {len(taps)}")
-    source, lag = taps.T
-    if source.min() < 0 or source.max() >= sources:
-        raise ModelFileError(f"entry 'memory_taps' must be of sources 0 to {sources - 1}")
-    fed_back = source >= len(signals)
-    if lag.min() < 0 or lag.max() > MAX_LAG or (lag[fed_back] < 1).any():
-        raise ModelFileError(
-            f"entry 'memory_taps' must have lags of 0 to {MAX_LAG}, of outputs from 1 on"
-        )
-    if len({*map(tuple, taps.tolist())}) < len(taps):
-        raise ModelFileError("entry 'memory_taps' must be distinct")
-    if missing := set(range(len(signals))) - set(source.tolist()):
-        raise ModelFileError(
-            f"entry 'memory_taps' must have a tap of signal {signals[min(missing)]!r}"
-        )
-    if fed_back.any() and meta.task == "classification":
-        raise ModelFileError("entry 'memory_taps' must be of signals alone for a classifier")
-    rest = arrays.get(replace(rest_entry, shape=(sources,)))
-    return Memory(signals, tuple(Tap(*tap) for tap in taps.tolist()), rest, horizon)
-
-
-def _tap_ranges(ranges: dict[str, Floats], memory: Memory) -> dict[str, Floats]:
-    """The ranges of inputs tap by tap; those of outputs are the targets'."""
-    sources = [tap.source for tap in memory.taps]
-    return {
-        f"input_{end}": np.concatenate([ranges[f"input_{end}"], ranges[f"target_{end}"]])[sources]
-        for end in ("min", "max")
-    }
 
 
 def _read_ranges(arrays: Arrays, entries: tuple[Entry, ...]) -> dict[str, Floats]:

@@ -15,6 +15,8 @@ from scm_model.entries import Entry
 FORMAT = "scm-model"
 #: The newest version; what an earlier one can say is written as such.
 VERSION = 4
+#: What machines with memory or columns, but without bits that come back, are written as.
+RECORDS_VERSION = 3
 MAX_META_BYTES = 4 << 20
 MAX_EVALUATION_ROWS = 20_000
 MAX_LAYERS = 256

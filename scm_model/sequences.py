@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from scm_model.columns import in_order
 from scm_model.errors import DataError, ParameterError
+from scm_model.layers import Layer
 from scm_model.memory import Memory, check_first
 from scm_model.scaling import Floats, from_unit, to_unit
 
 if TYPE_CHECKING:
     from scm_model.model import Model
 
-__all__ = ["sequence_decision", "signal_rows", "without_memory"]
+__all__ = ["sequence_decision", "signal_rows", "tap_rows", "without_memory"]
 
 
 def without_memory(model: Model) -> Model:
@@ -24,7 +25,10 @@ def without_memory(model: Model) -> Model:
     memory, rows = model.memory, model.evaluation
     if memory is None:
         return model
-    inner = replace(model, memory=None, evaluation=None)
+    # Bits that come back leave the machine beside its outputs.
+    inner = replace(
+        model, memory=None, evaluation=None, bits=model.layers[0].nodes if memory.recurrent else 0
+    )
     if rows is None:
         return inner
     first = check_first(rows.first, len(rows))
@@ -32,7 +36,7 @@ def without_memory(model: Model) -> Model:
     fed = rows.targets.astype(np.float64) if memory.feedback else None
     if not full.any():
         return inner
-    taps = memory.tap_rows(rows.inputs, first, fed)[full]
+    taps = tap_rows(model, rows.inputs, first, fed)[full]
     return replace(
         inner, evaluation=replace(rows, inputs=taps, targets=rows.targets[full], first=None)
     )
@@ -55,7 +59,7 @@ def sequence_decision(
         if simulate or known is not None:
             what = "simulate" if simulate else "outputs"
             raise ParameterError(f"{what} must be left out for a model without feedback")
-        return model.static.decision(memory.tap_rows(rows, begins))
+        return model.static.decision(tap_rows(model, rows, begins))
     if simulate is None:
         simulate = known is None
     if not simulate:
@@ -71,6 +75,48 @@ def sequence_decision(
         return from_unit(_clipped(model, taps), *span)
 
     return to_unit(memory.free_run(rows, begins, step, known), *span)
+
+
+def tap_rows(
+    model: Model, X: NDArray[Any], first: NDArray[np.bool_], outputs: Floats | None = None
+) -> NDArray[Any]:
+    """The features of records of signals, with the bits that come back; see
+    :meth:`~scm_model.memory.Memory.tap_rows`."""
+    memory = model.memory
+    assert memory is not None
+    taps = memory.tap_rows(X, first, outputs)
+    if memory.recurrent:
+        places = [place for place, _ in memory.bits]
+        nodes = [node for _, node in memory.bits]
+        taps[:, places] = _bits_before(model, taps, first)[:, nodes]
+    return taps
+
+
+def _bits_before(model: Model, taps: NDArray[Any], first: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The bits of the first layer's nodes in the row before, clear before a record.
+
+    What a node sees of the row itself is summed up for all rows; only what it sees of bits is done
+    row by row. Sums are of whole numbers, and exact.
+    """
+    memory, layer, encoder = model.memory, model.layers[0], model.encoder
+    assert memory is not None and isinstance(layer, Layer)
+    x_norm = to_unit(taps, model.input_min, model.input_max)
+    weights = layer.effective_weights(encoder.groups).astype(np.float64)
+    sums = encoder.encode(x_norm, np.float64) @ weights.T
+    # A bit that is set instead of clear turns all coded bits of its feature from -1 to +1.
+    turned = np.zeros((layer.nodes, layer.nodes))
+    for place, node in memory.bits:
+        turned[node] += 2.0 * weights[:, encoder.groups == place].sum(axis=1)
+    before = np.zeros((len(taps), layer.nodes), dtype=np.bool_)
+    begin = np.flatnonzero(first)
+    length = np.diff(np.append(begin, len(first)))
+    for k in range(int(length.max(initial=0))):
+        now = begin[length > k] + k
+        own = sums[now] + before[now] @ turned + layer.biases
+        following = begin[length > k + 1] + k + 1
+        found = own > 0 if layer.activation == "sign" else own >= 0
+        before[following] = found[: len(now)][(length > k + 1)[length > k]]
+    return before
 
 
 def _clipped(model: Model, taps: NDArray[Any]) -> Floats:

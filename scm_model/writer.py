@@ -27,6 +27,7 @@ from scm_model.schema import (
     MEMORY,
     OUTPUT,
     RANGES,
+    RECORDS_VERSION,
     SIGNAL_RANGES,
     TARGET_RANGES,
     VERSION,
@@ -116,7 +117,8 @@ def _meta(model: Model) -> dict[str, Any]:
     if model.classes is not None:
         meta["classes"] = model.classes
     if model.memory is not None:
-        meta["memory"] = {"horizon": model.memory.horizon}
+        washout = {"washout": model.memory.washout} if model.memory.washout else {}
+        meta["memory"] = {"horizon": model.memory.horizon} | washout
     if model.columns is not None:
         meta["columns"] = columns_meta(model.columns)
     if model.flags is not None:
@@ -128,8 +130,10 @@ def _version(model: Model) -> int:
     """The oldest version that can say it, for readers that know no newer one."""
     if model.flags is not None:
         return VERSION
+    if model.memory is not None and (model.memory.recurrent or model.memory.washout):
+        return VERSION
     if model.memory is not None or model.columns is not None:
-        return 3
+        return RECORDS_VERSION
     families = any(isinstance(layer, FamilyLayer) for layer in model.layers)
     return 2 if families or model.decides_by_sign else 1
 

@@ -32,7 +32,7 @@ from scm_hw.verify.check import choose_tools, parse_simulators
 from scm_train import model_file
 from scm_train.cli import training_data
 from scm_train.cli.fit import tell_notes
-from scm_train.cli.records import RECORD_FLAGS, of_records, read_records
+from scm_train.cli.records import RECORD_SETTINGS, of_records, read_records
 from scm_train.errors import ScmTrainError
 from scm_train.output_files import FileKind, write_output
 from scm_train.output_files import check_output as check_model
@@ -113,10 +113,13 @@ def _designed(
 
 def _of_all(args: argparse.Namespace, outputs: Outputs) -> argparse.Namespace:
     """What all designs are told: name, seed, and the flags of records."""
-    flags = {name: getattr(args, name) for name in RECORD_FLAGS}
-    return argparse.Namespace(
-        name=outputs.name, seed=args.seed, no_eval_rows=False, no_plant=args.no_plant, **flags
-    )
+    if args.recurrent:
+        raise OptionError(
+            "--recurrent must be left out; its nodes are a number, not a budget: give scm_train fit "
+            "--recurrent --max-nodes, and build the model"
+        )
+    flags = {name: getattr(args, name) for name in RECORD_SETTINGS}
+    return argparse.Namespace(name=outputs.name, seed=args.seed, no_eval_rows=False, **flags)
 
 
 def _until(args: argparse.Namespace, start: float) -> float | None:

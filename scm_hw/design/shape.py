@@ -301,6 +301,11 @@ def _fold_first(
             f"fold must be none or auto for a model with flags, not {options.fold}; "
             "leave the flags out with --no-flags"
         )
+    if model.bits:
+        raise OptionError(
+            f"fold must be none or auto for a machine whose nodes see their own bits, not "
+            f"{options.fold}; leave --fold out"
+        )
     folds = parse_fold(options.fold, len(model.layers))
     return plan_fold(
         fold_machine(lowered),

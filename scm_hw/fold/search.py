@@ -31,8 +31,10 @@ MOST_NODES_PER_LUT = 6
 
 
 def foldable(model: Model) -> bool:
-    """Whether a folded core can be built at all: of nodes, one after the other in its lanes."""
-    return bool(model.layers) and model.families is None and model.flags is None
+    """Whether a folded core can be built at all: of nodes, one after the other in its lanes, whose
+    bits stay inside."""
+    whole = model.flags is None and not model.bits
+    return bool(model.layers) and model.families is None and whole
 
 
 def surely_too_large(model: Model, fixed: FixedPoint, device: Device) -> bool:

@@ -110,7 +110,9 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
     with build.within(ARGMAX):
         outputs = (_class(build, model, scores),) if model.is_classifier else scores
     outputs += lower_flags(build, model, fixed, nodes, codes, scores)
-    program = build.program((*inputs, *words), outputs)
+    # Bits that come back leave behind the outputs.
+    bits = layers[0].nodes[: model.bits] if model.bits else ()
+    program = build.program((*inputs, *words), (*outputs, *bits))
     return Lowered(program, layers, scores, constants, *kinds)
 
 

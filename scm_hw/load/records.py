@@ -31,9 +31,10 @@ FIRST, COMPLETE = "first", "complete"
 class Records:
     """A history in integers: the taps of a Program's inputs, by source.
 
-    Sources are the signals and behind them the outputs. `widths` are the bits of a source's code,
-    `rest` its code before a record begins. The code of an output is its bits from `shift` up;
-    outputs that are fed back are held in [0, 2**(shift + width)).
+    Sources are the signals, behind them the outputs, and from `nodes_from` on the bits of nodes,
+    which the Program gives behind its outputs. `widths` are the bits of a source's code, `rest` its
+    code before a record begins. The code of an output is its bits from `shift` up; outputs that are
+    fed back are held in [0, 2**(shift + width)). The code of a bit is the bit in all of its places.
     """
 
     signals: tuple[str, ...]
@@ -41,15 +42,28 @@ class Records:
     widths: tuple[int, ...]
     rest: tuple[int, ...]
     shift: int
+    nodes_from: int
+    washout: int = 0
 
     @property
     def depth(self) -> int:
         """Rows of a record before the history is full."""
-        return max(tap.lag for tap in self.taps)
+        return max(self.washout, *(tap.lag for tap in self.taps))
 
     @property
     def feedback(self) -> bool:
-        return any(tap.source >= len(self.signals) for tap in self.taps)
+        """Whether outputs come back."""
+        return any(len(self.signals) <= tap.source < self.nodes_from for tap in self.taps)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes give their bits to the history; their places are those in the layer."""
+        return max(0, len(self.widths) - self.nodes_from)
+
+    @property
+    def closed(self) -> bool:
+        """Whether a sample needs what the one before it gave."""
+        return self.feedback or self.nodes > 0
 
     @property
     def inputs(self) -> list[Range]:
@@ -60,7 +74,7 @@ class Records:
     def outputs(self, program: Program) -> list[Range]:
         """The outputs of the Program, and the bit that says that the history is full."""
         known = ranges(program)
-        found = [known[ref] for ref in program.outputs]
+        found = [known[ref] for ref in program.outputs[: len(program.outputs) - self.nodes]]
         if self.feedback:
             found = [Range(0, self.top(j)) for j in range(len(found))]
         return [*found, Range(0, 1)]
@@ -71,7 +85,7 @@ class Records:
 
     def interval(self, latency: int, interval: int, handshake: str) -> int:
         """Edges from a sample to the next, given the latency with history and the core's own."""
-        if not self.feedback:
+        if not self.closed:
             return interval
         # With a registered ready, the sample after a result enters an edge later.
         return max(latency + (handshake == "skid"), interval)
@@ -89,57 +103,69 @@ class Records:
         )
         outputs = sum(
             width * self.longest(source)
-            for source, width in enumerate(self.widths)
+            for source, width in enumerate(self.widths[: self.nodes_from])
             if source >= len(self.signals)
         )
-        return signals + outputs + self.depth.bit_length() + 2
+        return signals + outputs + self.nodes + self.depth.bit_length() + 2
 
     def interpret(self, program: Program, inputs: NDArray[np.integer]) -> Integers:
         """Outputs and flag (n, m + 1) of the samples (n, s + 1) of records, in their order."""
         rows = np.atleast_2d(np.asarray(inputs, dtype=np.int64))
         begins = check_first(rows[:, -1] == 1, len(rows))
         place = positions(begins)
+        taps = self._signal_taps(rows, place)
+        found = self._run(program, taps, begins) if self.closed else interpret(program, taps)
+        complete = (place >= self.depth).astype(np.int64)
+        outputs = found[:, : found.shape[1] - self.nodes]
+        return np.concatenate([outputs, complete[:, None]], axis=1)
+
+    def tap_rows(self, program: Program, inputs: Integers) -> Integers:
+        """What enters the Program in each row, its own outputs and bits included."""
+        rows = np.atleast_2d(np.asarray(inputs, dtype=np.int64))
+        begins = check_first(rows[:, -1] == 1, len(rows))
+        taps = self._signal_taps(rows, positions(begins))
+        if self.closed:
+            self._run(program, taps, begins)
+        return taps
+
+    def _signal_taps(self, rows: Integers, place: NDArray[np.intp]) -> Integers:
+        """Rows of taps, of which those of signals are there."""
         taps = np.empty((len(rows), len(self.taps)), dtype=np.int64)
         for column, (source, lag) in enumerate(self.taps):
             if source < len(self.signals):
                 taps[:, column] = lagged(rows[:, source], place, lag, self.rest[source])
-        found = self._free_run(program, taps, begins) if self.feedback else interpret(program, taps)
-        complete = (place >= self.depth).astype(np.int64)
-        return np.concatenate([found, complete[:, None]], axis=1)
-
-    def tap_rows(self, program: Program, inputs: Integers) -> Integers:
-        """What enters the Program in each row, its own outputs included."""
-        rows = np.atleast_2d(np.asarray(inputs, dtype=np.int64))
-        begins = check_first(rows[:, -1] == 1, len(rows))
-        place = positions(begins)
-        outputs = self.interpret(program, rows) if self.feedback else None
-        taps = np.empty((len(rows), len(self.taps)), dtype=np.int64)
-        for column, (source, lag) in enumerate(self.taps):
-            own = source - len(self.signals)
-            values = rows[:, source] if outputs is None or own < 0 else self._code(outputs[:, own])
-            taps[:, column] = lagged(values, place, lag, self.rest[source])
         return taps
 
-    def _free_run(self, program: Program, taps: Integers, begins: NDArray[np.bool_]) -> Integers:
-        """Records side by side, a row of each at a time."""
+    def _run(self, program: Program, taps: Integers, begins: NDArray[np.bool_]) -> Integers:
+        """What the Program gives, row by row of records side by side; fills in the other taps."""
         begin = np.flatnonzero(begins)
         length = np.diff(np.append(begin, len(taps)))
-        tops = [self.top(j) for j in range(len(program.outputs))]
-        found = np.zeros((len(taps), len(tops)), dtype=np.int64)
-        own = [
-            (i, source - len(self.signals), lag, self.rest[source])
-            for i, (source, lag) in enumerate(self.taps)
-            if source >= len(self.signals)
-        ]
+        found = np.zeros((len(taps), len(program.outputs)), dtype=np.int64)
         for k in range(int(length.max(initial=0))):
             now = begin[length > k] + k
-            for column, output, lag, rest in own:
-                taps[now, column] = rest if lag > k else self._code(found[now - lag, output])
-            found[now] = np.clip(interpret(program, taps[now]), 0, tops)
+            for column, (source, lag) in enumerate(self.taps):
+                if source >= len(self.signals):
+                    back = now - min(lag, k)
+                    taps[now, column] = (
+                        self.rest[source] if lag > k else self._code(found[back], source)
+                    )
+            found[now] = self._held(interpret(program, taps[now]))
         return found
 
-    def _code(self, output: Integers) -> Integers:
-        return output >> self.shift
+    def _held(self, found: Integers) -> Integers:
+        if not self.feedback:
+            return found
+        tops = [self.top(j) for j in range(found.shape[1] - self.nodes)]
+        held: Integers = np.clip(found[:, : len(tops)], 0, tops)
+        return np.concatenate([held, found[:, len(tops) :]], axis=1)
+
+    def _code(self, found: Integers, source: int) -> Integers:
+        """The code of an output or of a bit, of what the Program gave."""
+        outputs = found.shape[1] - self.nodes
+        if source >= self.nodes_from:
+            bits: Integers = found[:, outputs + source - self.nodes_from]
+            return bits * ((1 << self.widths[source]) - 1)
+        return found[:, source - len(self.signals)] >> self.shift
 
 
 def records_of_model(model: Model, built: Model, fixed: FixedPoint) -> Records | None:
@@ -147,10 +173,12 @@ def records_of_model(model: Model, built: Model, fixed: FixedPoint) -> Records |
     memory = model.memory
     if memory is None:
         return None
-    sources = len(memory.signals) + (built.outputs if memory.feedback else 0)
+    outside = len(memory.signals) + built.outputs
+    sources = outside + built.bits if built.bits else outside
     widths, rest = [0] * sources, [0] * sources
     # One row in which every tap holds the rest of its source; taps of a source have equal codes.
-    at_rest = np.array([[memory.rest[tap.source] for tap in memory.taps]])
+    before = [*memory.rest, *[0.0] * built.bits]
+    at_rest = np.array([[before[tap.source] for tap in memory.taps]])
     code = codes(built, at_rest)[0].tolist()
     for place, tap in enumerate(memory.taps):
         widths[tap.source], rest[tap.source] = built.codes[place].bits, code[place]
@@ -163,6 +191,8 @@ def records_of_model(model: Model, built: Model, fixed: FixedPoint) -> Records |
         tuple(widths),
         tuple(rest),
         fixed.grid_bits - built.input_bits,
+        outside,
+        memory.washout,
     )
 
 
@@ -178,6 +208,11 @@ def least_bits(
     OptionError where the options of a build can't go with it.
     """
     memory, bits = model.memory, model.input_bits
+    if memory is not None and memory.recurrent and handshake == "none":
+        raise OptionError(
+            "handshake must be global or skid for a machine whose nodes see their own bits, which "
+            "can't take a sample in every cycle, not none"
+        )
     if memory is None or not memory.feedback:
         return 0
     assert bits is not None

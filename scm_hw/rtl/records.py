@@ -10,6 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 
 from scm_hw.load.records import Records
 from scm_hw.rtl.core import Probe, StreamCore
+from scm_model.memory import Tap
 
 # The core in its history.
 MACHINE = "machine"
@@ -48,7 +49,7 @@ class RecordCore(StreamCore):
         self.records, self.core, self.direct = records, core, direct
         self.out_signed = out_signed
         sources = len(records.signals)
-        outputs = core.out_widths
+        outputs = core.out_widths[: len(core.out_widths) - records.nodes]
         if records.feedback:
             outputs = [records.top(j).bit_length() for j in range(len(outputs))]
         latency, interval = core.latency + (not direct), core.initiation_interval
@@ -115,7 +116,7 @@ class _History:
             m.d.sync += self.age.eq(now)
         self.results = self._held() if self.records.feedback else []
         past = self._past([*self.samples, *self._outputs()])
-        taps = [past[tap.source][tap.lag] for tap in self.records.taps]
+        taps = [self._tap(past, tap) for tap in self.records.taps]
         m.d.comb += self.core.in_data.eq(Cat(*taps))
         if parent.direct:
             self._direct(now)
@@ -124,6 +125,17 @@ class _History:
         self._results()
 
     # The past
+
+    def _tap(self, past: list[list[Value]], tap: Tap) -> Value:
+        """A code of the past; of a node its bit in all places."""
+        found = past[tap.source][tap.lag]
+        if tap.source < self.records.nodes_from:
+            return found
+        return found.replicate(self.records.widths[tap.source])
+
+    def _width(self, source: int) -> int:
+        """What is kept of a source: its code, of a node one bit."""
+        return 1 if source >= self.records.nodes_from else self.records.widths[source]
 
     def _past(self, sources: list[Value]) -> list[list[Value]]:
         """Codes of every source by lag, as the core sees them for the newest sample."""
@@ -138,7 +150,7 @@ class _History:
         Registered, the codes of now are its first place, and what a record begins with is reset to
         rest by the registers' own set and reset, which costs no logic.
         """
-        width = self.records.widths[source]
+        width = self._width(source)
         own, direct = source >= len(self.records.signals), self.parent.direct
         rest = Const(self.records.rest[source], width)
         line = [value]
@@ -157,25 +169,35 @@ class _History:
     def _place(self, source: int, lag: int, before: Value) -> Signal:
         """A register that takes a value with each sample."""
         name = f"source{source}_lag{lag}"
-        place = Signal(self.records.widths[source], name=name, reset_less=True)
+        place = Signal(self._width(source), name=name, reset_less=True)
         with self.m.If(self.accept):
             self.m.d.sync += place.eq(before)
         return place
 
     def _outputs(self) -> list[Value]:
-        """The codes of the newest result, where outputs are fed back; it is held as it leaves."""
-        if not self.records.feedback:
+        """What comes back of the newest result, which is held as it leaves."""
+        if not self.records.closed:
             return []
         m, leaves, codes = self.m, Signal(name="leaves"), []
         m.d.comb += leaves.eq(self.core.out_valid & self.out_ready)
-        for j, output in enumerate(self.results):
-            width = self.records.widths[len(self.records.signals) + j]
-            code = output[self.records.shift : self.records.shift + width]
-            last = Signal(width, name=f"last{j}", reset_less=True)
+        for number, code in enumerate(self._come_back()):
+            last = Signal(len(code), name=f"last{number}", reset_less=True)
             with m.If(leaves):
                 m.d.sync += last.eq(code)
             codes.append(Mux(leaves, code, last))
         return codes
+
+    def _come_back(self) -> list[Value]:
+        """Codes of the outputs of a result, empty where none come back, and the bits of nodes."""
+        records, core = self.records, self.core
+        outputs = len(core.out_widths) - records.nodes
+        # A classifier has a source for each class, though only their winner leaves.
+        codes: list[Value] = [Const(0, 0)] * (records.nodes_from - len(records.signals))
+        for j, output in enumerate(self.results):
+            width = records.widths[len(records.signals) + j]
+            codes[j] = output[records.shift : records.shift + width]
+        start = sum(core.out_widths[:outputs])
+        return [*codes, *(core.out_data[start + node] for node in range(records.nodes))]
 
     # The streams
 
@@ -194,7 +216,7 @@ class _History:
             self.core.in_valid.eq(waiting),
             self.full.eq(self.age == self.records.depth),
         ]
-        if self.records.feedback:
+        if self.records.closed:
             self._one_by_one(waiting)
             return
         if parent.handshake == "none":
@@ -220,7 +242,8 @@ class _History:
 
     def _results(self) -> None:
         m, parent, core = self.m, self.parent, self.core
-        outputs = self.results or [core.out_data]
+        given = sum(core.out_widths[: len(core.out_widths) - self.records.nodes])
+        outputs = self.results or [core.out_data[:given]]
         m.d.comb += [
             parent.out_valid.eq(core.out_valid),
             parent.out_data.eq(Cat(*outputs, self._flag())),
@@ -235,6 +258,8 @@ class _History:
         for j, (width, signed) in enumerate(
             zip(self.core.out_widths, self.parent.out_signed, strict=True)
         ):
+            if j == len(self.core.out_widths) - self.records.nodes:
+                break
             value: Value = self.core.out_data[start : start + width]
             top = self.records.top(j)
             bits = top.bit_length()

@@ -16,6 +16,7 @@ from scm_hw.load.records import Records
 from scm_hw.passes.sample import RANDOM_ROWS, corner_rows, random_rows
 from scm_hw.sim.vectors import Vectors
 from scm_model.memory import Tap, check_first
+from scm_model.sequences import tap_rows
 
 # Random codes of which the closest calls of a classifier are taken.
 CLOSE_CALL_CANDIDATES = 10_000
@@ -170,7 +171,7 @@ def scored_rows(model: Model, evaluation: Evaluation) -> tuple[NDArray[np.bool_]
     if memory.feedback:
         outputs = model.predict(evaluation.inputs, first=first, simulate=True)
     full = memory.complete(first)
-    taps = memory.tap_rows(evaluation.inputs, first, outputs)[full]
+    taps = tap_rows(model, evaluation.inputs, first, outputs)[full]
     return full, Evaluation(taps, evaluation.targets[full])
 
 
@@ -181,7 +182,10 @@ def record_inputs(
     memory = design.model.memory
     assert memory is not None
     begins = check_first(first, len(raw))
-    now = replace(memory, taps=tuple(Tap(tap.source, 0) for tap in memory.taps))
+    now = replace(
+        memory,
+        taps=tuple(Tap(tap.source, int(tap.source >= memory.sources)) for tap in memory.taps),
+    )
     code = integers(design.hardware, design.fixed, now.tap_rows(raw, begins))
     places = {tap.source: place for place, tap in enumerate(memory.taps)}
     columns = [code[:, places[source]] for source in range(len(memory.signals))]

@@ -60,6 +60,27 @@ def add_sequence_flags(add: Callable[..., Any]) -> None:
         "one or two taps) where validation records prefer one",
     )
     add(
+        "--recurrent",
+        action="store_true",
+        default=False,
+        help="grow a layer of nodes that see bits of the row before, their own among them (64, or "
+        "--max-nodes)",
+    )
+    add(
+        "--recurrent-share",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+        help="with --recurrent, the share of bits among what a node sees (0.5)",
+    )
+    add(
+        "--washout",
+        type=int,
+        default=8,
+        metavar="ROWS",
+        help="with --recurrent, rows of a record that pass before it is scored (8)",
+    )
+    add(
         "--groups",
         default=None,
         metavar="COLUMN",

@@ -24,15 +24,17 @@ from scm_train.history import History
 from scm_train.learner import Learner
 from scm_train.sequences import SequenceClassifier, SequenceRegressor
 
-__all__ = ["RECORD_FLAGS", "fit_records", "of_records", "read_records", "trained_on_records"]
+__all__ = ["RECORD_SETTINGS", "fit_records", "of_records", "read_records", "trained_on_records"]
 
 #: Any of them makes a machine with memory.
-RECORD_FLAGS = ("lags", "horizon", "feedback", "groups")
+RECORD_FLAGS = ("lags", "horizon", "feedback", "recurrent", "groups")
+#: What else is told of them.
+RECORD_SETTINGS = (*RECORD_FLAGS, "no_plant", "recurrent_share", "washout")
 
 
 def of_records(args: argparse.Namespace) -> bool:
     """Whether a machine with memory is asked for."""
-    return any(getattr(args, flag, None) is not None for flag in RECORD_FLAGS)
+    return any(getattr(args, flag, None) not in (None, False) for flag in RECORD_FLAGS)
 
 
 def fit_records(
@@ -113,8 +115,18 @@ def _sequences(
     if data.task == "classification":
         if args.feedback is not None:
             raise ParameterError("--feedback must be left out for a classification")
+        if args.recurrent:
+            raise ParameterError("--recurrent must be left out for a classification")
         return SequenceClassifier(learner, **told)
-    return SequenceRegressor(learner, feedback=args.feedback, plant=not args.no_plant, **told)
+    return SequenceRegressor(
+        learner,
+        feedback=args.feedback,
+        plant=not args.no_plant,
+        recurrent=args.recurrent,
+        recurrent_share=args.recurrent_share,
+        washout=args.washout,
+        **told,
+    )
 
 
 class _Named:

@@ -24,6 +24,7 @@ from scm_train.sequences.choose import choose_taps
 from scm_train.sequences.lags import Lags, parse_lags
 from scm_train.sequences.plant_start import Choice, with_plant
 from scm_train.sequences.records import Records, divide
+from scm_train.sequences.recurrent import grow_recurrent, recurrent_settings
 
 __all__ = ["SequenceClassifier", "SequenceRegressor"]
 
@@ -77,6 +78,12 @@ class _Sequences(BaseEstimator):
         asked: Lags = {}
         if self.lags != "auto":
             asked = parse_lags(self.lags, self.signal_names_, "lags", 0)
+        return self._memory(records, asked, feedback, auto_outputs)
+
+    def _memory(
+        self, records: Records, asked: Lags, feedback: Lags | None, auto_outputs: int
+    ) -> Memory:
+        if asked:
             missing = [name for name in self.signal_names_ if name not in asked]
             if missing:
                 raise ParameterError(
@@ -92,7 +99,7 @@ class _Sequences(BaseEstimator):
         for output, name in enumerate(self.target_names_):
             own = (feedback or {}).get(name, ())
             taps += [Tap(count + output, lag) for lag in own]
-        if self.lags == "auto" or auto_outputs:
+        if not asked or auto_outputs:
             taps = self._chosen(records, taps, auto_outputs)
         rest = np.r_[records.signals.mean(axis=0), self._rest_of_targets(records)]
         return Memory(self.signal_names_, tuple(sorted(taps)), rest, self.horizon)
@@ -187,6 +194,14 @@ class SequenceRegressor(RegressorMixin, _Sequences):
     margin : float
         With feedback, how far beyond the training range such a machine sees signals and answers,
         as a share of the range on either side; less where it isn't stable there.
+    recurrent : bool
+        Grow a layer of recurrent sign nodes instead, which see bits of the row before, their own
+        among them: as many as the estimator's ``max_nodes``, or 64. The past is then in the bits,
+        and ``lags="auto"`` is the newest sample of each signal.
+    recurrent_share : float
+        The share of bits among what a recurrent node sees.
+    washout : int
+        With ``recurrent``, rows of a record that pass before it is learned from and scored.
     most_lag : int
         The furthest lag that ``"auto"`` tries.
 
@@ -211,12 +226,18 @@ class SequenceRegressor(RegressorMixin, _Sequences):
         most_lag: int = 8,
         plant: bool = True,
         margin: float = 0.5,
+        recurrent: bool = False,
+        recurrent_share: float = 0.5,
+        washout: int = 8,
     ):
         super().__init__(estimator, lags=lags, horizon=horizon, most_lag=most_lag)
         self.feedback = feedback
         self.rounds = rounds
         self.plant = plant
         self.margin = margin
+        self.recurrent = recurrent
+        self.recurrent_share = recurrent_share
+        self.washout = washout
 
     def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
         """Learn from samples ``X`` (n, signals) and targets ``y`` (n,) or (n, m), in order.
@@ -230,6 +251,8 @@ class SequenceRegressor(RegressorMixin, _Sequences):
         told = None
         if self.feedback is not None and not auto:
             told = parse_lags(self.feedback, self.target_names_, "feedback", 1)
+        if self.recurrent:
+            return self._fit_recurrent(records)
         memory = self._fit_records(records, told, auto)
         parts = divide(records, memory.depth + self.horizon)
         check_length(parts, memory)
@@ -242,6 +265,18 @@ class SequenceRegressor(RegressorMixin, _Sequences):
             found = grown(learner, memory, parts, names, rounds=self.rounds)
         self._take(found, plant)
         self.free_run_errors_ = found.errors if memory.feedback else []
+        return self
+
+    def _fit_recurrent(self, records: Records) -> Self:
+        if self.feedback is not None:
+            raise ParameterError(f"feedback must be None with recurrent, not {self.feedback!r}")
+        learner = self._new_learner()
+        settings = recurrent_settings(learner, self.recurrent_share, self.washout)
+        lags = self.lags if self.lags != "auto" else "*:0"
+        memory = self._memory(records, parse_lags(lags, self.signal_names_, "lags", 0), None, 0)
+        parts = divide(records, max(memory.depth, self.washout) + self.horizon)
+        self._take(grow_recurrent(memory, parts, self.target_names_, settings))
+        self.free_run_errors_ = []
         return self
 
     def _rest_of_targets(self, records: Records) -> Floats:

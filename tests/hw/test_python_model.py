@@ -52,7 +52,7 @@ def used(folder: Path, path: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=60)
 
 
-@pytest.mark.parametrize("kind", ["open", "feedback"])
+@pytest.mark.parametrize("kind", ["open", "feedback", "recurrent"])
 def test_records_through_the_bench(kind: str, tmp_path: Path) -> None:
     """Of a machine with memory: the column `first` begins a record, and so does the first row."""
     write_model(machine(**KINDS[kind]), tmp_path / "pump.npz")

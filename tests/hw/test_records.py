@@ -33,6 +33,7 @@ def machine(taps=OPEN, outputs=1, *, coded=True, classes=None, plant=(), seed=0)
     rng, d = np.random.default_rng(seed), len(taps)
     rest = np.full(len(SIGNALS) + outputs, 0.75)
     memory = Memory(SIGNALS, tuple(Tap(*tap) for tap in taps), rest)
+    own = np.array([[source >= memory.sources] for source, _ in taps])
     names = tuple(f"y{j}" for j in range(outputs))
     encoder = Encoder("none", 8, (), (), None, d)
     if coded:
@@ -50,7 +51,7 @@ def machine(taps=OPEN, outputs=1, *, coded=True, classes=None, plant=(), seed=0)
         encoder=encoder,
         layers=(layer,),
         readout=rng.normal(0, 0.15, (6, outputs)),
-        linear=rng.normal(0, 0.4, (d, outputs)),
+        linear=np.where(own, 0.0, rng.normal(0, 0.4, (d, outputs))),
         intercept=np.full(outputs, 0.4),
         input_min=np.zeros(d),
         input_max=np.ones(d),
@@ -77,6 +78,12 @@ KINDS = {
     "plain": {"coded": False},
     "classes": {"outputs": 3, "classes": ("a", "b", "c")},
     "feedback": {"taps": FEEDBACK, "outputs": 2, "coded": False},
+    "recurrent": {"taps": ((0, 0), (1, 2), (3, 1), (6, 1), (8, 1)), "seed": 1},
+    "recurrent classes": {
+        "taps": ((0, 0), (1, 0), (6, 1), (5, 1)),
+        "outputs": 3,
+        "classes": ("a", "b", "c"),
+    },
     "plant": {"taps": ((0, 0), (2, 1), (2, 2), (1, 1)), "plant": (0, 1), "coded": False},
     "coded feedback": {"taps": ((0, 1), (1, 0), (2, 1), (2, 2)), "seed": 3},
 }
@@ -104,11 +111,13 @@ def stepwise(design: Design, inputs: np.ndarray) -> np.ndarray:
             for tap in history.taps
         ]
         out = interpret(program, np.array([taps]))[0].tolist()
+        out, bits = out[: len(out) - history.nodes], out[len(out) - history.nodes :]
         if history.feedback:
             tops = [(1 << design.fixed.grid_bits) - 1] * len(out)
             out = [min(max(value, 0), top) for value, top in zip(out, tops, strict=True)]
             # In place of the rest: this row's outputs, for the rows behind it.
             past[-1][signals:] = [value >> history.shift for value in out]
+        past[-1][history.nodes_from :] = [255 * bit for bit in bits]
         found.append([*out, int(len(past) > history.depth)])
     return np.array(found)
 
@@ -124,6 +133,10 @@ def test_records_mean_what_a_history_in_lists_gives(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_cores_are_exact(kind: str, fold: str, tmp_path: Path) -> None:
     """All in Amaranth's simulator, under stalls and resets; Verilog of one fold each."""
+    if fold != "none" and kind.startswith("recurrent"):
+        with pytest.raises(OptionError, match="fold must be none or auto for a machine whose"):
+            designed(kind, fold=fold)
+        return
     design, rows = designed(kind, fold=fold)
     simulate(design, rows, "amaranth", tmp_path).check()
     if (fold == "none") == (list(KINDS).index(kind) % 2 == 1):
@@ -139,6 +152,7 @@ def test_cores_are_exact(kind: str, fold: str, tmp_path: Path) -> None:
         ("feedback", "skid", "none"),
         ("feedback", "skid", "1x1"),
         ("plant", "skid", "none"),
+        ("recurrent", "skid", "none"),
     ],
 )
 def test_every_handshake(kind: str, handshake: str, fold: str, tmp_path: Path) -> None:
@@ -163,6 +177,23 @@ def test_a_history_that_forgets_to_begin_is_found(tmp_path: Path) -> None:
     wrong = replace(design, records=replace(design.records, rest=rest))
     with pytest.raises(MismatchError):
         simulate(wrong, rows, "amaranth", tmp_path).check()
+
+
+def test_bits_that_outlive_their_record_are_found(tmp_path: Path) -> None:
+    design, rows = designed("recurrent")
+    history = design.records
+    assert design.initiation_interval == design.latency
+    rest = (*history.rest[: history.nodes_from], *[255] * history.nodes)
+    wrong = replace(design, records=replace(history, rest=rest))
+    with pytest.raises(MismatchError):
+        simulate(wrong, rows, "amaranth", tmp_path).check()
+
+
+def test_recurrent_nodes_are_refused_where_they_do_not_go() -> None:
+    with pytest.raises(OptionError, match="handshake must be global or skid for a machine whose"):
+        designed("recurrent", handshake="none")
+    with pytest.raises(OptionError, match="reload must be none for a machine with memory"):
+        designed("recurrent", reload="readout")
 
 
 def test_a_lag_too_many_is_found(tmp_path: Path) -> None:
@@ -193,7 +224,7 @@ def test_a_reset_begins_a_record(fold: str, monkeypatch: pytest.MonkeyPatch) -> 
         unmarked(design, rows).check()
 
 
-@pytest.mark.parametrize("kind", ["open", "feedback"])
+@pytest.mark.parametrize("kind", ["open", "feedback", "recurrent"])
 def test_a_build_to_the_netlist_and_the_bus(kind: str, tmp_path: Path) -> None:
     write_model(machine(**KINDS[kind]), tmp_path / "m.npz")
     how = BuildOptions(out=tmp_path / "out", simulators=("icarus",), gate_sim=True)
