@@ -115,8 +115,8 @@ def _of_all(args: argparse.Namespace, outputs: Outputs) -> argparse.Namespace:
     """What all designs are told: name, seed, and the flags of records."""
     if args.recurrent:
         raise OptionError(
-            "--recurrent must be left out; its nodes are a number, not a budget: give scm_train fit "
-            "--recurrent --max-nodes, and build the model"
+            "--recurrent must be left out; its nodes are a number, not a budget: take scm_train "
+            "fit --recurrent --max-nodes, and build the model"
         )
     flags = {name: getattr(args, name) for name in RECORD_SETTINGS}
     return argparse.Namespace(name=outputs.name, seed=args.seed, no_eval_rows=False, **flags)
