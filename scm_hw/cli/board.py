@@ -21,6 +21,7 @@ from scm_hw.build import (
     load_design,
 )
 from scm_hw.cli.console import Progress, progress_bar, show_run
+from scm_hw.cli.design_flags import add_load_key
 from scm_hw.common.outputs import Kind, check_output
 from scm_hw.design import DEFAULT_BAUD, Options
 from scm_hw.errors import OptionError
@@ -30,6 +31,7 @@ from scm_hw.host.emulator import LINK, Emulator, compile_emulator, fastest_baud
 from scm_hw.host.link import announced, await_port
 from scm_hw.host.loading import load, upload_of
 from scm_hw.load import Model, read_model
+from scm_hw.load.siphash import Seal, read_key
 from scm_hw.load.upload import is_upload
 from scm_hw.rtl.uart import MAX_BAUD, check_baud
 from scm_hw.rtl.uart.description import Description
@@ -149,6 +151,7 @@ def _add_load(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     _add_bank(parser)
+    add_load_key(parser)
     parser.set_defaults(run=_load)
 
 
@@ -219,14 +222,21 @@ def _load(args: argparse.Namespace) -> None:
     port = find_port(baud) if args.port == AUTO else args.port
     await_port(port, lambda text: print(text, file=sys.stderr))
     with Board(port, baud=baud) as board:
-        total = len(upload_of(board.description, model, args.bank).data)
+        seal = _seal(args)
+        total = len(upload_of(board.description, model, args.bank, seal).data)
         with progress_bar(args.quiet or args.json, total) as progress:
-            found = load(board, model, rows, progress, args.bank)
+            found = load(
+                board, model, rows, progress, args.bank, None if seal is None else seal.key
+            )
     if args.json:
         print(json.dumps({"upload_bytes": found.upload_bytes} | as_record(found.comparison)))
     else:
         print(f"loaded {found.upload_bytes:,} bytes, and the board answers with them")
         show_run(found.comparison)
+
+
+def _seal(args: argparse.Namespace) -> Seal | None:
+    return None if args.load_key is None else Seal(read_key(args.load_key))
 
 
 def _write_upload(args: argparse.Namespace, model: Model) -> None:
@@ -239,7 +249,7 @@ def _write_upload(args: argparse.Namespace, model: Model) -> None:
             f"build must be the folder of a build with --reload readout or all, not {args.build} "
             f"({error.strerror})"
         ) from None
-    data = upload_of(meaning, model, args.bank).data
+    data = upload_of(meaning, model, args.bank, _seal(args)).data
     check_output(args.out, UPLOAD, inputs=(args.model, path), force=args.force)
     try:
         args.out.write_bytes(data)

@@ -32,6 +32,7 @@ from scm_hw.design import DEFAULT_BAUD, TOPS, Design, Options
 from scm_hw.emit import INTERFACES, default_bus
 from scm_hw.errors import OptionError
 from scm_hw.ir import as_json
+from scm_hw.load.siphash import read_key
 from scm_hw.passes import NAMES
 from scm_hw.report.compare import PAGE, comparison_page, read_reports, report_path, titles
 from scm_hw.rtl.axi import TDATA_BITS
@@ -204,6 +205,7 @@ def _options(args: argparse.Namespace) -> Options:
         flags=args.flags,
         adapt=adapt_settings(args),
         banks=args.banks,
+        load_key=None if args.load_key is None else read_key(args.load_key),
         input_register=args.input_register,
         input_format=input_formats(args.input_format),
         output_units=args.output_units,

@@ -112,6 +112,7 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         help="how many models a core of --reload holds, one of which a field of each sample "
         "chooses (default 1)",
     )
+    add_load_key(parser)
     parser.add_argument(
         "--capacity",
         metavar="ROOM",
@@ -161,6 +162,15 @@ def adapt_settings(args: argparse.Namespace) -> AdaptSettings | None:
             "adapt step, leak and delay must be left out without --adapt; add --adapt"
         )
     return None
+
+
+def add_load_key(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--load-key",
+        metavar="FILE",
+        help="file with the key of uploads, 32 hex digits, or env:NAME for an environment variable:"
+        " a core of --reload that has one refuses uploads that were made without it",
+    )
 
 
 def _add_precision(parser: argparse.ArgumentParser) -> None:

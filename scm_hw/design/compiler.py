@@ -131,9 +131,9 @@ class Design:
         if self.loadable is not None:
             assert isinstance(self.schedule, Schedule) and isinstance(self.timing, ReadoutTiming)
             parts = (self.loadable.plan, self.loadable.contents, self.timing)
-            return ReloadCore(self.program, self.schedule, *parts)
+            return ReloadCore(self.program, self.schedule, *parts, self.options.load_key)
         if isinstance(self.schedule, ProcessorPlan):
-            return ProcessorCore(self.schedule)
+            return ProcessorCore(self.schedule, self.options.load_key)
         folded = isinstance(self.schedule, FoldPlan)
         core = FoldedCore(self.schedule) if folded else ScmCore(self.program, self.schedule)
         if self.records is None:
@@ -299,6 +299,10 @@ class Design:
             del options["adapt"]
         if options["banks"] == 1:
             del options["banks"]
+        key = options.pop("load_key")
+        if key is not None:
+            # Another key is another design; from the digest it can't be told.
+            options["load_key"] = hashlib.sha256(b"load key" + key["value"]).hexdigest()
         facts = {
             "name": self.names.prefix,
             "model": self.model_digest,

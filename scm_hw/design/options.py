@@ -12,6 +12,7 @@ from scm_hw.load import (
 )
 from scm_hw.load.capacity import parse_room
 from scm_hw.load.sections import MAX_MODELS
+from scm_hw.load.siphash import LoadKey
 from scm_hw.schedule import Ends
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
 from scm_hw.target.resources import USABLE_SHARE
@@ -53,6 +54,7 @@ class Options:
     """None: as the model has them."""
     adapt: AdaptSettings | None = None
     banks: int = 1
+    load_key: LoadKey | None = None
 
     def __post_init__(self) -> None:
         if self.reload != "none":
@@ -64,6 +66,8 @@ class Options:
                 f"banks must be 1 for a core that holds one model, not {self.banks}; add --reload "
                 "readout or all"
             )
+        if self.load_key is not None and self.reload == "none":
+            raise OptionError("load key must be for a core that is loaded; add --reload readout")
         if self.capacity is not None and self.reload != "all":
             raise OptionError("capacity must be given with --reload all, not without; add it")
         if self.adapt is not None:

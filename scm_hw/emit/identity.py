@@ -23,7 +23,8 @@ def describe(design: Design, name: str = "") -> Description:
     """The formats of all fields, enough to go from raw rows to results in target units."""
     if design.processor is not None:
         tolerance = design.options.tolerance if design.options.frac_bits is None else None
-        return describe_loaded(design.processor.capacity, design.model, name, tolerance)
+        found = describe_loaded(design.processor.capacity, design.model, name, tolerance)
+        return replace(found, keyed=design.options.load_key is not None)
     model, fixed = design.hardware, design.fixed
     features = _features(design)
     # There are words only where the mechanism is external, which no core of several models has.
@@ -51,6 +52,7 @@ def describe(design: Design, name: str = "") -> Description:
         flags=len(_flags(design)),
         adapt=_adapt(design),
         models=design.models,
+        keyed=design.options.load_key is not None,
     )
 
 

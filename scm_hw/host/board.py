@@ -19,7 +19,8 @@ from scm_hw.errors import LinkError, OptionError, RangeWarning
 from scm_hw.host.exchange import Answers, Exchange
 from scm_hw.host.link import Link, LostError
 from scm_hw.load import Evaluation, Model
-from scm_hw.load.upload import HEADER_BYTES, REFUSALS, LoadStatus
+from scm_hw.load.siphash import LoadKey, Seal
+from scm_hw.load.upload import HEADER_BYTES, LoadStatus, refusal_of, undone
 from scm_hw.rtl.uart import Hello, Kind, Packet
 from scm_hw.rtl.uart.description import Description
 from scm_hw.rtl.uart.packets import HEADER, LOAD_STATE, OFFSET, PLACE
@@ -207,7 +208,13 @@ class Board:
 
     # Loading
 
-    def load(self, model: Model, rows: Evaluation | None = None, bank: int = 0) -> None:
+    def load(
+        self,
+        model: Model,
+        rows: Evaluation | None = None,
+        bank: int = 0,
+        key: LoadKey | None = None,
+    ) -> None:
         """Another model for a processor, or another readout for the hidden layers that there are.
 
         It is checked on `rows`, or on the model's own; MismatchError and the model before where
@@ -216,7 +223,7 @@ class Board:
         # It compares, and so needs this module.
         from scm_hw.host.loading import load
 
-        load(self, model, rows, bank=bank)
+        load(self, model, rows, bank=bank, key=key)
 
     @property
     def holds_loaded(self) -> bool:
@@ -236,11 +243,11 @@ class Board:
             # The first part begins an upload, and may come twice: nothing is written by it.
             end = min(place + most, len(data)) if place else HEADER_BYTES
             status, taken = self._load(Kind.LOAD, PLACE.pack(place) + data[place:end])
-            for refusal, reason in REFUSALS.items():
-                if status & refusal:
-                    raise LinkError(
-                        f"board refused an upload that {reason}; it answers as before, load again"
-                    )
+            reason = refusal_of(status)
+            if reason is not None:
+                raise LinkError(
+                    f"board refused an upload that {reason}; it answers as before, load again"
+                )
             if taken != end:
                 raise LinkError(
                     f"board must have taken {end} bytes of the upload, not {taken}; it answers as "
@@ -248,11 +255,15 @@ class Board:
                 )
             place = end
             progress(place)
-        if not status & LoadStatus.LOADED:
+        if not status & (LoadStatus.LOADED | LoadStatus.REVERTED):
             raise LinkError("board must take a whole upload; it answers as before, load again")
 
-    def revert(self) -> None:
-        """Back to the readout that was used before the last load."""
+    def revert(self, key: LoadKey | None = None) -> None:
+        """Back to the model that was used before the last load; `key` is that of the board."""
+        check_key(self.description, key)
+        if key is not None:
+            self._undo(key)
+            return
         status, _ = self._load(Kind.LOAD, PLACE.pack(0))
         if not status & LoadStatus.REVERTIBLE:
             raise LinkError("board must hold a model to go back to, not none; load one")
@@ -265,6 +276,17 @@ class Board:
             if status & LoadStatus.REVERTED:
                 return
         raise LinkError(f"port {self.port} doesn't go back to the model before; load one again")
+
+    def _undo(self, key: LoadKey) -> None:
+        status, _ = self._load(Kind.LOAD, PLACE.pack(0))
+        if not status & LoadStatus.REVERTIBLE:
+            raise LinkError("board must hold a model to go back to, not none; load one")
+        meaning = self.description
+        known = meaning.processor.digest if meaning.processor is not None else None
+        if known is None and meaning.reload is not None:
+            known = bytes.fromhex(meaning.reload.digest)
+        assert known is not None
+        self.send_upload(undone(known, Seal(key)), lambda _: None)
 
     def _load(self, kind: Kind, payload: bytes, tries: int | None = None) -> tuple[LoadStatus, int]:
         """What the board says of uploads, and how many bytes of one it has."""
@@ -351,3 +373,16 @@ class Board:
                 f"{hello.digest.hex()[:16]}; run again for that one"
             )
         self.returns += 1
+
+
+def check_key(meaning: Description, key: LoadKey | None) -> None:
+    """OptionError unless a key is there for a core that has one, and for no other."""
+    if meaning.keyed and key is None:
+        raise OptionError(
+            "load key must be given for a core that was built with one; name it with --load-key"
+        )
+    if key is not None and not meaning.keyed:
+        raise OptionError(
+            "load key must be left out for a core that was built without one; build it with "
+            "--load-key"
+        )

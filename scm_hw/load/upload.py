@@ -24,6 +24,7 @@ from scm_hw.load.readout import (
     with_bank,
 )
 from scm_hw.load.sections import DIGEST_BYTES, LENGTH_BITS, UploadPlan
+from scm_hw.load.siphash import Seal
 from scm_model import Model
 from scm_model.fixed_point import FixedPoint
 
@@ -46,29 +47,62 @@ class LoadStatus(IntFlag):
     BUILT_IN = 1 << 7
     """Results are those of the model that was built in."""
 
+    KEY = FOREIGN | CRC
+    """Its hash was made without the key."""
+    REPLAY = LENGTH | CRC
+    """Its counter isn't above that of the upload before."""
+
 
 REFUSALS = {
+    LoadStatus.KEY: "was made with another key",
+    LoadStatus.REPLAY: "is not later than the one before",
     LoadStatus.FOREIGN: "is for another hidden layer or other formats",
     LoadStatus.LENGTH: "has another length than its tables",
     LoadStatus.CRC: "has a wrong CRC",
 }
 
 
-def framed(plan: UploadPlan, sections: Sequence[Sequence[int]], bank: int = 0) -> bytes:
-    """The words of every section between the header and the CRC."""
+def refusal_of(status: LoadStatus) -> str | None:
+    """Why an upload was refused, if it was; of several bits together first."""
+    return next((reason for bits, reason in REFUSALS.items() if bits in status), None)
+
+
+def framed(
+    plan: UploadPlan,
+    sections: Sequence[Sequence[int]],
+    bank: int = 0,
+    seal: Seal | None = None,
+) -> bytes:
+    """The words of every section between the header and the CRC, sealed for a core with a key."""
     if not 0 <= bank < plan.models:
         raise OptionError(
             f"bank must be in [0, {plan.models - 1}], not {bank}; build the core with more --banks"
         )
-    parts = [plan.digest, LENGTH.pack(plan.payload_bytes | bank << LENGTH_BITS)]
+    parts = [plan.digest, LENGTH.pack(plan.payload_bytes | bank << LENGTH_BITS), *_counted(seal)]
     for words, (count, size) in zip(sections, plan.sections, strict=True):
         assert len(words) == count
         parts += [word.to_bytes(size, "little") for word in words]
-    data = b"".join(parts)
+    return _ended(b"".join(parts), seal)
+
+
+def undone(digest: bytes, seal: Seal) -> bytes:
+    """An upload without a length: a core with a key goes back to the model before."""
+    return _ended(b"".join([digest, LENGTH.pack(0), *_counted(seal)]), seal)
+
+
+def _counted(seal: Seal | None) -> tuple[bytes, ...]:
+    return () if seal is None else (seal.counted(),)
+
+
+def _ended(data: bytes, seal: Seal | None) -> bytes:
+    """The hash of a sealed upload, and the CRC."""
+    data += b"" if seal is None else seal.key.tag(data)
     return data + CHECK.pack(zlib.crc32(data))
 
 
-def upload_bytes(plan: ReadoutPlan, contents: Contents, bank: int = 0) -> bytes:
+def upload_bytes(
+    plan: ReadoutPlan, contents: Contents, bank: int = 0, seal: Seal | None = None
+) -> bytes:
     """All that a core has to be given to answer with these tables."""
     sections = []
     for table, entries in zip(plan.tables, contents, strict=True):
@@ -76,7 +110,7 @@ def upload_bytes(plan: ReadoutPlan, contents: Contents, bank: int = 0) -> bytes:
         # Where a table is smaller, its entries come round again.
         places = range(plan.depth)
         sections.append([entries[address % table.depth] & mask for address in places])
-    return framed(plan.upload, sections, bank)
+    return framed(plan.upload, sections, bank, seal)
 
 
 def is_upload(data: bytes) -> bool:
@@ -102,6 +136,7 @@ def make_upload(
     digest: bytes,
     models: int = 1,
     bank: int = 0,
+    seal: Seal | None = None,
 ) -> Upload:
     """The upload of a model for a core whose tables have these widths and that digest.
 
@@ -121,4 +156,4 @@ def make_upload(
         )
     check_entries(found.plan.tables, found.contents)
     meaning = with_bank(lowered.program, models)
-    return Upload(upload_bytes(found.plan, found.contents, bank), fixed, meaning)
+    return Upload(upload_bytes(found.plan, found.contents, bank, seal), fixed, meaning)

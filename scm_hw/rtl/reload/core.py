@@ -9,6 +9,7 @@ from amaranth.lib.memory import Memory
 
 from scm_hw.ir import Program
 from scm_hw.load.readout import Contents, ReadoutPlan
+from scm_hw.load.siphash import LoadKey
 from scm_hw.rtl.core import ScmCore, register
 from scm_hw.rtl.fold.lanes import select, sliced
 from scm_hw.rtl.ports import fields, load_members
@@ -34,6 +35,8 @@ class ReloadCore(ScmCore):
         The tables, and what both banks hold at first.
     timing : ReadoutTiming
         The registers of the readout.
+    key : LoadKey, optional
+        Without it nothing is loaded.
 
     Members
     -------
@@ -47,8 +50,9 @@ class ReloadCore(ScmCore):
         plan: ReadoutPlan,
         contents: Contents,
         timing: ReadoutTiming,
+        key: LoadKey | None = None,
     ) -> None:
-        self.plan, self.contents, self.timing = plan, contents, timing
+        self.plan, self.contents, self.timing, self.key = plan, contents, timing, key
         widths = [reach.width for reach in plan.output_ranges()]
         self._begin(program, schedule, widths, timing.ranks, load_members())
 
@@ -58,7 +62,7 @@ class ReloadCore(ScmCore):
             held = Signal(name=f"valid_{rank}")
             register(m, held, valid, advance)
             valid = held
-        m.submodules.loader = loader = Loader(self.plan.upload)
+        m.submodules.loader = loader = Loader(self.plan.upload, self.key)
         m.d.comb += [
             loader.start.eq(self.load_start),
             loader.valid.eq(self.load_valid),

@@ -7,8 +7,10 @@ from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import Component, In, Out
 
 from scm_hw.load.sections import DIGEST_BYTES, UploadPlan
+from scm_hw.load.siphash import COUNTER_BYTES, TAG_BYTES, LoadKey
 from scm_hw.load.upload import CHECK, LENGTH, LoadStatus
 from scm_hw.rtl.fold.lanes import select
+from scm_hw.rtl.reload.siphash import SipHash
 
 
 class Loader(Component):
@@ -22,12 +24,18 @@ class Loader(Component):
     have changed places, or `status` says why not. `revert` takes the last change back, while the
     spare bank is whole.
 
+    With a key, an upload has a counter behind its header and a hash of all before its CRC. It is
+    refused where the hash isn't that of the key, or where the counter isn't above that of the last
+    upload that was right; the verdict is then some 20 cycles later. `revert` does nothing: an
+    upload of length 0 takes the last change back.
+
     `rst` drops an upload and the reasons in `status`; every model keeps its bank.
 
     Parameters
     ----------
     plan : UploadPlan
         The sections, the digest that an upload must have, and how many models there are.
+    key : LoadKey, optional
 
     Members
     -------
@@ -37,8 +45,8 @@ class Loader(Component):
         `entry`
     """
 
-    def __init__(self, plan: UploadPlan) -> None:
-        self.plan = plan
+    def __init__(self, plan: UploadPlan, key: LoadKey | None = None) -> None:
+        self.plan, self.key = plan, key
         super().__init__(
             {
                 "start": In(1),
@@ -92,10 +100,13 @@ class Loader(Component):
                 )
             ),
         ]
+        self.seal = None if self.key is None else _Seal(self, m, self.key)
         m.d.sync += self.write.eq(0)
         with m.FSM():
             self._header(m)
             self._payload(m)
+            if self.seal is not None:
+                self.seal.states()
             self._check(m)
         self._written(m)
         return m
@@ -128,7 +139,7 @@ class Loader(Component):
         digest = [Const(byte, 8) for byte in self.plan.digest]
         length = [Const(byte, 8) for byte in LENGTH.pack(self.plan.payload_bytes)]
         with m.State("IDLE"):
-            with m.If(self.revert & self.whole & ~self.start):
+            with m.If(self.revert & self.whole & ~self.start & (self.seal is None)):
                 self._swap(m, self.changed)
                 m.d.sync += self.verdict.eq(LoadStatus.REVERTED >> 1)
             self._begin(m)
@@ -138,6 +149,8 @@ class Loader(Component):
         ):
             with m.State(state):
                 with m.If(self.valid):
+                    if state == "LENGTH" and self.seal is not None:
+                        self.seal.length()
                     other: Value = self.data != select(self.count, expected)
                     if state == "LENGTH":
                         # Its highest byte is the number of the model.
@@ -149,6 +162,9 @@ class Loader(Component):
                     with m.If(self.count == len(expected) - 1):
                         m.d.sync += [self.count.eq(0), self.wrong.eq(0)]
                         m.next = after
+                        if state == "LENGTH" and self.seal is not None:
+                            m.next = "COUNTER"
+                            differs &= ~self.seal.zero
                         with m.If(differs):
                             self._refuse(m, reason)
                 self._begin(m)
@@ -175,6 +191,8 @@ class Loader(Component):
                         m.d.sync += [address.eq(0), table.eq(table + 1)]
                         with m.If(table == len(plan.sections) - 1):
                             m.next = "CHECK"
+                            if self.seal is not None:
+                                self.seal.end()
             self._begin(m)
 
     def _last(self, what: str) -> Value:
@@ -192,15 +210,22 @@ class Loader(Component):
                     m.next = "VERDICT"
             self._begin(m)
         with m.State("VERDICT"):
-            self._refuse(m, LoadStatus.CRC)
-            with m.If(self.crc.match_detected & ~self.start):
-                self._swap(m, self.number)
-                m.d.sync += [
-                    self.verdict.eq(LoadStatus.LOADED >> 1),
-                    self.changed.eq(self.number),
-                    self.whole.eq(1),
-                ]
+            right = self.crc.match_detected & ~self.start
+            if self.seal is None:
+                self._refuse(m, LoadStatus.CRC)
+                with m.If(right):
+                    self._commit(m)
+            else:
+                self.seal.verdict(right)
             self._begin(m)
+
+    def _commit(self, m: Module) -> None:
+        self._swap(m, self.number)
+        m.d.sync += [
+            self.verdict.eq(LoadStatus.LOADED >> 1),
+            self.changed.eq(self.number),
+            self.whole.eq(1),
+        ]
 
     def _written(self, m: Module) -> None:
         """The bank that is written holds no model until all of it is there."""
@@ -209,3 +234,78 @@ class Loader(Component):
             for place in range(self.plan.models + 1):
                 with m.If(self.free == place):
                     m.d.sync += self.built_in[place].eq(0)
+
+
+class _Seal:
+    """What a key adds to a loader: the counter, the hash, and what they decide."""
+
+    def __init__(self, loader: Loader, m: Module, key: LoadKey) -> None:
+        self.loader, self.m = loader, m
+        m.submodules.hash = self.hash = SipHash(key)
+        self.counter = Signal(8 * COUNTER_BYTES)
+        self.given = Signal(8 * TAG_BYTES)
+        # Of the last upload that was right. It stays as long as the models do.
+        self.highest = Signal(8 * COUNTER_BYTES, reset_less=True)
+        # All bytes up to the tag are hashed; an upload of length 0 takes the last change back.
+        self.hashing = Signal()
+        self.empty = Signal()
+        m.d.sync += self.hash.finish.eq(0)
+        m.d.comb += [
+            self.hash.start.eq(loader.start),
+            self.hash.valid.eq(loader.valid & loader.busy & self.hashing & ~loader.start),
+            self.hash.data.eq(loader.data),
+        ]
+        # All bytes of the length so far, with the one that is there.
+        self.zero = self.empty & (loader.data == 0)
+        with m.If(loader.start):
+            m.d.sync += [self.hashing.eq(1), self.empty.eq(1)]
+
+    def length(self) -> None:
+        """A byte of the length is there."""
+        self.m.d.sync += self.empty.eq(self.zero)
+
+    def states(self) -> None:
+        m, loader = self.m, self.loader
+        for state, held, size in (
+            ("COUNTER", self.counter, COUNTER_BYTES),
+            ("TAG", self.given, TAG_BYTES),
+        ):
+            with m.State(state):
+                with m.If(loader.valid):
+                    m.d.sync += [
+                        held.eq(Cat(held, loader.data)[8:]),
+                        loader.count.eq(loader.count + 1),
+                    ]
+                    with m.If(loader.count == size - 1):
+                        m.d.sync += loader.count.eq(0)
+                        m.next = "CHECK"
+                        if state == "COUNTER":
+                            m.next = "PAYLOAD"
+                            with m.If(self.empty):
+                                self.end()
+                loader._begin(m)
+
+    def end(self) -> None:
+        """The last byte that is hashed is there."""
+        self.m.d.sync += [self.hashing.eq(0), self.hash.finish.eq(1)]
+        self.m.next = "TAG"
+
+    def verdict(self, right: Value) -> None:
+        """Of a CRC that is right or not, when there is a hash to compare."""
+        m, loader = self.m, self.loader
+        with m.If(~right):
+            loader._refuse(m, LoadStatus.CRC)
+        with m.Elif(self.hash.ready):
+            m.d.sync += loader.busy.eq(0)
+            m.next = "IDLE"
+            with m.If(self.hash.tag != self.given):
+                loader._refuse(m, LoadStatus.KEY)
+            with m.Elif(self.counter <= self.highest):
+                loader._refuse(m, LoadStatus.REPLAY)
+            with m.Else():
+                m.d.sync += self.highest.eq(self.counter)
+                with m.If(~self.empty):
+                    loader._commit(m)
+                with m.Elif(loader.whole):
+                    loader._swap(m, loader.changed)
+                    m.d.sync += loader.verdict.eq(LoadStatus.REVERTED >> 1)

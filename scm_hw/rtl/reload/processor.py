@@ -22,6 +22,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib.memory import Memory
 
 from scm_hw.load.capacity import COEFFICIENT_BITS, MAX_ADDRESS_BITS
+from scm_hw.load.siphash import LoadKey
 from scm_hw.load.steps import Kind
 from scm_hw.rtl.core import StreamCore
 from scm_hw.rtl.fold.lanes import select, sliced
@@ -43,15 +44,17 @@ class ProcessorCore(StreamCore):
     Parameters
     ----------
     plan : ProcessorPlan
-        The capacity, and what both banks hold at first.
+        The capacity, and what all banks hold at first.
+    key : LoadKey, optional
+        Without it nothing is loaded.
 
     Members
     -------
     load_start, load_valid, load_data, load_revert, load_status : as `Loader` has them
     """
 
-    def __init__(self, plan: ProcessorPlan) -> None:
-        self.plan = plan
+    def __init__(self, plan: ProcessorPlan, key: LoadKey | None = None) -> None:
+        self.plan, self.key = plan, key
         capacity = plan.capacity
         super().__init__(
             plan.in_widths,
@@ -84,7 +87,7 @@ class _Machine:
             Signal(signed(width), name=f"total{j}", reset_less=True)
             for j in range(self.capacity.room.outputs)
         ]
-        m.submodules.loader = self.loader = Loader(self.capacity.upload)
+        m.submodules.loader = self.loader = Loader(self.capacity.upload, core.key)
         self.banks = self.capacity.models + 1
         codes = self.capacity.room.inputs * self.capacity.code_bits
         number = core.in_data[codes:] if self.capacity.models > 1 else None

@@ -69,6 +69,8 @@ class Description:
     absolute error and the drift flag."""
     models: int = 1
     """How many models there are to choose from; with several, the last feature is the number."""
+    keyed: bool = False
+    """Whether uploads need a key."""
 
     @property
     def in_widths(self) -> list[int]:
@@ -99,6 +101,8 @@ class Description:
             record["reload"] = asdict(self.reload)
         if self.models > 1:
             record["models"] = self.models
+        if self.keyed:
+            record["keyed"] = True
         if self.processor is not None:
             record["processor"] = asdict(self.processor)
             record["idle"] = list(self.idle)
@@ -135,6 +139,7 @@ class Description:
                 flags=_checked(int, record.get("flags", 0)),
                 adapt=_adapt(record.get("adapt")),
                 models=_models(record.get("models", 1)),
+                keyed=_checked(bool, record.get("keyed", False)),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:

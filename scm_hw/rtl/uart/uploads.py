@@ -12,7 +12,7 @@ from scm_hw.rtl.uart.packets import (
 )
 
 # Cycles after which a core has accepted or refused an upload.
-SETTLED = 4
+SETTLED = 32
 
 
 def add_uploads(exchange: Exchange) -> None:
