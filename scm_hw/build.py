@@ -39,6 +39,7 @@ from scm_hw.emit import (
     flow_files,
     formats_files,
     interface_files,
+    litex_files,
     python_model_files,
     register_files,
     row_formats,
@@ -377,7 +378,7 @@ def _files(design: Design, rows: CheckRows, name: str, own: Evaluation | None) -
         files |= cocotb_files(design)
     bus = names.wrapper(design.options.interface)
     modules = {name: files[f"{name}.v"] for name in (names.core, bus) if f"{name}.v" in files}
-    files |= flow_files(modules, design.digest, design.board, names)
+    files |= flow_files(modules, design.digest, design.board, names) | litex_files(design, fields)
     board, handshake = design.board, design.options.handshake
     if board.platform is None:
         files |= bare_part_files(board, design.verilog, names, handshake)

@@ -56,6 +56,10 @@ class Names:
         return f"{self.prefix}_model.py"
 
     @property
+    def litex_module(self) -> str:
+        return f"{self.prefix}_litex.py"
+
+    @property
     def cocotb_module(self) -> str:
         return f"test_{self.core}"
 

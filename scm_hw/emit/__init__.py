@@ -7,6 +7,7 @@ from scm_hw.emit.drivers import driver_files
 from scm_hw.emit.flows import flow_files
 from scm_hw.emit.formats import formats_files
 from scm_hw.emit.interface import INTERFACES, interface_files, row_formats
+from scm_hw.emit.litex import litex_files
 from scm_hw.emit.python_model import python_model_files
 from scm_hw.emit.registers import register_files
 from scm_hw.emit.testbench import testbench_files
@@ -23,6 +24,7 @@ __all__ = [
     "flow_files",
     "formats_files",
     "interface_files",
+    "litex_files",
     "out_of_context_files",
     "python_model_files",
     "register_files",

@@ -15,7 +15,7 @@ _PAUSES = 200
 
 def cocotb_files(design: Design) -> dict[str, str]:
     """Makefile and test module, path to text."""
-    names, ports = design.names, ports_of(design.names.core, design.verilog)
+    names = design.names
     words = {
         "names": names,
         "module": names.cocotb_module,
@@ -25,9 +25,15 @@ def cocotb_files(design: Design) -> dict[str, str]:
         "patience": 4 * (design.latency + design.initiation_interval) + _PAUSES,
         "ready": design.ports.ready,
         "records": design.records is not None,
-        "idle": [p.name for p in ports if p.direction == "in" and p.name not in _OWN],
+        "idle": idle_ports(design),
     }
     return {
         f"{FOLDER}/Makefile": render(__package__, "cocotb.mk", **words),
         f"{FOLDER}/{names.cocotb_module}.py": render(__package__, "cocotb_test.py.txt", **words),
     }
+
+
+def idle_ports(design: Design) -> list[str]:
+    """Inputs of the core besides its clock, reset and streams, which are at rest."""
+    ports = ports_of(design.names.core, design.verilog)
+    return [port.name for port in ports if port.direction == "in" and port.name not in _OWN]

@@ -105,6 +105,7 @@ def _flows(names: Names) -> list[tuple[str, str]]:
     return [
         (f"{names.prefix}.core", "the core for FuseSoC"),
         (f"{names.prefix}.vhd", "its component for VHDL, with an instantiation"),
+        (names.litex_module, "its module for LiteX, with streams or registers"),
         *scripts,
     ]
 

@@ -33,7 +33,7 @@ COMMON_FILES = {
 
 def own_files(name: str) -> set[str]:
     """The files of every build that carry its name."""
-    suffixes = ("_core.v", "_formats.h", "_formats.py", "_model.py", ".core", ".vhd")
+    suffixes = ("_core.v", "_formats.h", "_formats.py", "_model.py", "_litex.py", ".core", ".vhd")
     benches = {f"tb_{name}_core.v", f"cocotb/test_{name}_core.py"}
     return {*benches, *(f"{name}{suffix}" for suffix in suffixes)}
 
