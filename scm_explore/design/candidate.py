@@ -21,6 +21,7 @@ from scm_hw.verify.rows import check_rows
 from scm_model import Model
 from scm_train import estimators
 from scm_train.cli.fit import finished
+from scm_train.cli.learner_flags import PROMISES
 from scm_train.cli.records import of_records, trained_on_records
 from scm_train.cli.training_data import Data
 
@@ -35,9 +36,16 @@ class Job:
     board: Board
     options: Options
     arguments: argparse.Namespace
-    """Of the command line: `name`, `seed`, `no_eval_rows` and the flags of records."""
+    """Of the command line: `name`, `seed`, `no_eval_rows` and the flags of records and
+    of the learner."""
     final: bool = False
     """Whether a design is to be kept: its model then has its features' importance too."""
+
+    @property
+    def promises(self) -> dict[str, Any]:
+        """What was asked of the learner."""
+        told = {name: getattr(self.arguments, name, None) for name in PROMISES}
+        return {name: value for name, value in told.items() if value is not None}
 
     @property
     def of_records(self) -> bool:
@@ -103,7 +111,7 @@ def trained(job: Job, budget: int, train: Rows, test: Rows) -> tuple[Model, bool
     data = job.data
     classes = data.task == "classification"
     kind = estimators.SCMClassifier if classes else estimators.SCMRegressor
-    learner = kind(luts=budget, random_state=job.arguments.seed, **data.settings)
+    learner = kind(luts=budget, random_state=job.arguments.seed, **data.settings, **job.promises)
     if job.of_records:
         machine, history = trained_on_records(job.arguments, data, learner, train, test)
     else:
@@ -135,7 +143,7 @@ def scores(design: Design) -> dict[str, Any]:
         design.fixed,
         rows.evaluation,
         rows.activity.output,
-        rows.hardware,
+        rows.answers,
     )
     if design.model.is_classifier:
         return {"accuracy": found["accuracy_hw"], "error": 1 - found["accuracy_hw"]}

@@ -12,7 +12,7 @@ from scm_hw import boards
 from scm_hw.design import TOPS
 from scm_hw.emit import INTERFACES
 from scm_hw.verify.check import SIMULATORS
-from scm_train.cli.learner_flags import add_sequence_flags
+from scm_train.cli.learner_flags import add_promise_flags, add_sequence_flags
 from scm_train.cli.parser import add_table_flags
 
 NOTHING = "nothing was written, earlier outputs are untouched"
@@ -30,6 +30,7 @@ def add_command(commands: Any) -> None:
     )
     add_table_flags(parser)
     add_sequence_flags(parser.add_argument_group("records in the order of time").add_argument)
+    add_promise_flags(parser.add_argument_group("learner, as for `fit`").add_argument)
     _add_goals(parser)
     _add_hardware(parser)
     _add_outputs(parser)

@@ -32,6 +32,7 @@ from scm_hw.verify.check import choose_tools, parse_simulators
 from scm_train import model_file
 from scm_train.cli import training_data
 from scm_train.cli.fit import tell_notes
+from scm_train.cli.learner_flags import PROMISES
 from scm_train.cli.records import RECORD_SETTINGS, of_records, read_records
 from scm_train.errors import ScmTrainError
 from scm_train.output_files import FileKind, write_output
@@ -112,13 +113,13 @@ def _designed(
 
 
 def _of_all(args: argparse.Namespace, outputs: Outputs) -> argparse.Namespace:
-    """What all designs are told: name, seed, and the flags of records."""
+    """What all designs are told: name, seed, and the flags of records and of the learner."""
     if args.recurrent:
         raise OptionError(
             "--recurrent must be left out; its nodes are a number, not a budget: take scm_train "
             "fit --recurrent --max-nodes, and build the model"
         )
-    flags = {name: getattr(args, name) for name in RECORD_SETTINGS}
+    flags = {name: getattr(args, name) for name in (*RECORD_SETTINGS, *PROMISES)}
     return argparse.Namespace(name=outputs.name, seed=args.seed, no_eval_rows=False, **flags)
 
 

@@ -353,6 +353,11 @@ def _with_flags(model: Model, options: Options) -> Model:
             f"reload must be none for a model with flags, not {options.reload}; leave the flags "
             "out with --no-flags"
         )
+    if model.flags is not None and options.adapt is not None:
+        raise OptionError(
+            "adapt must be left out for a model with flags, which are calibrated for the readout "
+            "of training; leave the flags out with --no-flags"
+        )
     return model
 
 

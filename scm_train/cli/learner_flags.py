@@ -19,6 +19,9 @@ from scm_train.cli.values import (
     whole,
 )
 
+#: The destinations of :func:`add_promise_flags`.
+PROMISES = ("interval", "unsure", "flags", "loss", "class_weight")
+
 
 def add_learner_flags(fit: argparse.ArgumentParser) -> None:
     add_sequence_flags(fit.add_argument_group("records in the order of time").add_argument)
@@ -112,6 +115,11 @@ def _add_growth(add: Callable[..., Any]) -> None:
         type=whole,
         help="number of machines of families whose outputs are averaged: 1, 2, 4, 8 or 16",
     )
+    add_promise_flags(add)
+
+
+def add_promise_flags(add: Callable[..., Any]) -> None:
+    """What a machine is fitted for and says of its results: `fit` has them, and `design`."""
     add(
         "--interval",
         type=real,
