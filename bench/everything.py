@@ -60,6 +60,7 @@ STEPS = (
     _module("sizes"),
     _module("folding", short=True),
     _module("dynamic", json_file=False),
+    _module("promises", json_file=False),
     _module("train", short=True),
     _module("estimates"),
     _module("paper", short=True, json_file=False),
