@@ -27,6 +27,7 @@ from scm_hw.rtl.uart.description import Description
 from scm_hw.verify.check import simulate
 from scm_hw.verify.rows import CheckRows, check_rows
 from scm_model import Model, codes, evaluate, write_model
+from scm_model.adaptation import AdaptSettings
 from scm_model.fixed_point import fixed_output
 from scm_model.flags import Novelty, flag_names
 from scm_model.writer import model_to_arrays
@@ -225,6 +226,7 @@ def test_a_port_that_reaches_further_says_what_is_outside(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"adapt": AdaptSettings()}, "adapt must be left out for a model with flags, which are"),
         ({"reload": "readout"}, "reload must be none for a model with flags, not readout; leave"),
         ({"fold": "1x1"}, "fold must be none or auto for a model with flags, not 1x1; leave the"),
     ],
@@ -233,7 +235,8 @@ def test_what_flags_do_not_go_with(options: dict[str, Any], message: str) -> Non
     model = machine("bounds by nodes")
     with pytest.raises(OptionError, match=message):
         compile_model(model, ARTY, Options(**options))
-    compile_model(replace(model, info={}), ARTY, Options(flags=False, **options))
+    if "adapt" not in options:
+        compile_model(replace(model, info={}), ARTY, Options(flags=False, **options))
 
 
 def test_a_model_without_flags_has_none_to_build() -> None:
