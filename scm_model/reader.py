@@ -163,6 +163,7 @@ def _read_encoder(arrays: Arrays, meta: Meta, d: int, input_bits: int | None) ->
     if kind != "thermometer":
         return Encoder(kind, input_bits, counts, (), None, d)
     arrays.lengths["coded"] = sum(counts)
+    # All features' thresholds are one entry, cut by their numbers of bits.
     parts = np.split(arrays.get(THRESHOLDS), np.cumsum(bits)[:-1])
     for feature, part in enumerate(parts):
         if (np.diff(part) <= 0).any() or part[0] < 1 or part[-1] > most:
@@ -208,6 +209,7 @@ def _read_families(arrays: Arrays, number: int, before: list[AnyLayer]) -> Famil
     absent = supports < 0
     if absent[:, 0].any() or (absent[:, :-1] & ~absent[:, 1:]).any():
         raise ModelFileError(f"entry {name!r} must have -1 behind the bits of a family alone")
+    # Places that are absent get values of their own, so that they are distinct too.
     ordered = np.sort(np.where(absent, -1 - np.arange(supports.shape[1]), supports), axis=1)
     if (np.diff(ordered, axis=1) == 0).any():
         raise ModelFileError(f"entry {name!r} must have distinct bits in each family")
@@ -262,6 +264,7 @@ def _read_table(arrays: Arrays, input_bits: int | None, worst: float | None) -> 
     sides = grid.shape[: len(inputs)]
     values = arrays.get(replace(grid, shape=(*sides, "m")))
     most = min(MAX_GRID_STEPS, input_bits or MAX_GRID_STEPS)
+    # Cells in powers of two: their number is the top bits of a code.
     allowed = [(1 << s) + 1 for s in range(1, most + 1)]
     if any(points not in allowed for points in values.shape[:-1]):
         raise ModelFileError(
@@ -321,6 +324,7 @@ def _read_evaluation(
 
 
 def _check_near(name: str, values: Floats, low: Floats, high: Floats) -> None:
+    # Ranges of no width and huge values: what comes of them is compared, not computed with.
     with np.errstate(all="ignore"):
         far = np.abs((values - low) / (high - low)) > FARTHEST
     far &= high > low
@@ -338,6 +342,7 @@ def _read_history(arrays: Arrays) -> Curve | None:
     if "train_rmse" not in part:
         return None
     steps = len(part["train_rmse"])
+    # Files of other programs may have the training error alone.
     part.setdefault("validation_rmse", np.full(steps, np.nan))
     part.setdefault("layer", np.ones(steps, np.int32))
     return Curve(**part)

@@ -118,6 +118,7 @@ def coefficient_bits(values: Integers) -> int:
 
 
 def _trailing_zeros(values: Integers) -> int:
+    # Of absolute values: with a negative number the union would have no highest bit.
     union = int(np.bitwise_or.reduce(np.abs(values), axis=None)) if values.size else 0
     return (union & -union).bit_length() - 1 if union else 0
 
@@ -142,6 +143,7 @@ def _mechanism(lowered: Lowered) -> Program | None:
     """The program of what the mechanism adds to each score, made small like an unrolled core's."""
     if not lowered.mechanism.refs:
         return None
+    # On top of the whole program: what the mechanism reads has its references there.
     build = Builder(list(lowered.program.ops))
     addends = []
     for number, score in enumerate(lowered.scores):
@@ -170,6 +172,7 @@ def _folded(layer: LoweredLayer, lane_bits: int) -> FoldedLayer:
     seen = layer.weights != 0
     top = (1 << lane_bits) - 1
     farthest = layer.weights.shape[1] * top + 1
+    # A lane of weight -1 adds its complement, top - v, which raises the sum by top.
     negative = (layer.weights < 0).sum(axis=1).tolist()
     # Beyond every sum, or below, a threshold may be anything that fits.
     thresholds = [

@@ -288,6 +288,7 @@ class _Datapath:
         if index not in self.rows:
             tables = [ref for ref, op in self.program if _is_memory_of(op, index)]
             widths = [self.core.ranges[ref].width for ref in tables]
+            # The memory has a register of its own: it is read a cycle ahead.
             address = self.at(index, cycle - 1)
             words = [_row(self.program, tables, widths, a) for a in range(1 << len(address))]
             # Small ones too: their LUTs were not counted on.
@@ -313,6 +314,7 @@ class _Datapath:
 
     def _register(self, ref: Ref, cycle: int) -> Signal:
         before = self.at(ref, cycle - 1)
+        # No reset: valid says what is data, and registers without one are easier to place.
         held = Signal(before.shape(), name=f"{self._name(ref, cycle)}_q", reset_less=True)
         register(self._module(self.program.ops[ref]), held, before, self.advance)
         return held
@@ -352,6 +354,7 @@ def _row(program: Program, tables: list[Ref], widths: list[int], address: int) -
     for ref, width in zip(tables, widths, strict=True):
         table = program.ops[ref]
         assert isinstance(table, Table)
+        # Addresses beyond the table never occur; the memory has words for them.
         entry = table.contents[min(address, len(table.contents) - 1)]
         row |= (entry & (1 << width) - 1) << start
         start += width

@@ -114,6 +114,7 @@ def toggles(wave: Wave, net: Net) -> list[Toggles]:
     bits = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, net.width)[:, ::-1]
     lasting = np.diff([*wave.times[net.key], end])[:, None]
     high, low = bits == ord("1"), bits == ord("0")
+    # From or to x is no transition: at the start registers are unknown.
     changes = (high[1:] & low[:-1]) | (low[1:] & high[:-1])
     found = zip(
         (low * lasting).sum(axis=0).tolist(),
@@ -178,6 +179,7 @@ def _net_lines(wave: Wave, net: Net, duration: int, scale: float) -> Iterator[st
     for place, bit in enumerate(toggles(wave, net)):
         name = _escaped(net.name) + (rf"\[{net.lowest + place}\]" if net.vector else "")
         high, unknown = round(bit.high * scale), round(bit.unknown * scale)
+        # The rest, so that the three always add up to the duration after rounding.
         low = duration - high - unknown
         yield f"({name} (T0 {low}) (T1 {high}) (TX {unknown}) (TC {bit.count}) (IG 0))"
 

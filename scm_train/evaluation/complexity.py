@@ -210,6 +210,7 @@ def _on_line(gradient: Callable[[Floats], Floats], ends: Floats, points: int) ->
     x = np.linspace(ends[0], ends[1], points)
     slope = gradient(x[:, None])[:, 0]
     size = np.abs(slope)
+    # Slopes of rounding alone have any sign, and would count as turns.
     rising = np.sign(slope[size > FLAT * size.max()])
     turns = sum(a != b for a, b in pairwise(rising))
     return Complexity(turns, float(trapezoid(size, x)), "grid")
@@ -230,6 +231,7 @@ def _on_grid(
         values[row] = function(X).reshape(shape[1:])
         density[row] = np.abs(gradient(X)).sum(axis=1).reshape(shape[1:])
     variation = density
+    # The integral, one axis at a time, the last first.
     for axis in reversed(axes):
         variation = trapezoid(variation, axis, axis=-1)
     values = _without_rounding(values)
@@ -247,9 +249,11 @@ def _regional_maxima(values: Floats) -> int:
 
     Comparing with >= and joining neighbours counts a peak that falls between two equal points once.
     """
+    # Diagonal neighbours too: on a slanted ridge no other one is as high.
     everywhere = np.ones((3,) * values.ndim, dtype=bool)
     top = values >= ndimage.maximum_filter(values, footprint=everywhere, mode="nearest")
     labels, count = ndimage.label(top, structure=everywhere)
+    # Label 0 is all that is no plateau.
     refused = np.zeros(count + 1, dtype=bool)
     refused[0] = True
     for axis in range(values.ndim):
@@ -280,6 +284,7 @@ def _by_sampling(
 ) -> Complexity:
     low, width = box[:, 0], box[:, 1] - box[:, 0]
     sequence = qmc.Sobol(len(box), scramble=False).random_base2((samples - 1).bit_length())
+    # A random shift keeps the sequence even, and lets seeds differ.
     unit = (sequence + np.random.default_rng(seed).random(len(box))) % 1.0
     size = np.abs(gradient(low + width * unit)).sum(axis=1)
     # Coordinates in [0, 1] and slopes of order 1, so that one tolerance fits all machines.
@@ -304,6 +309,7 @@ def _count_minima(
     points = np.array([end for end in ends if end is not None])
     if not len(points):
         return 0
+    # Descents to one minimum end a little apart.
     near = cdist(points, points, "chebyshev") < 1e-2
     return int(connected_components(near, directed=False, return_labels=False))
 
@@ -323,6 +329,7 @@ def _descend(
         jac=gradient,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * len(start),
+        # By the slope alone: the flat bottom of a valley is no end yet.
         options={"ftol": 0.0, "gtol": 1e-9, "maxiter": 500},
     )
     inside = np.all((found.x > 1e-6) & (found.x < 1.0 - 1e-6))
