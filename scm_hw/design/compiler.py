@@ -228,10 +228,9 @@ class Design:
     @property
     def max_clock_mhz(self) -> float:
         """The fastest clock of the core by the delay model."""
-        found = self.schedule.max_clock_mhz
-        if self.timing is None:
-            return found
-        return min(found, self.timing.max_clock_mhz(TECHNOLOGIES[self.grade]))
+        plan, timing, registers = self.schedule, self.timing, self.estimate.ff
+        whole = plan.max_clock_of(registers) if isinstance(plan, Schedule) else plan.max_clock_mhz
+        return min(whole, timing.max_clock_mhz(TECHNOLOGIES[self.grade])) if timing else whole
 
     @property
     def needs(self) -> Needs:

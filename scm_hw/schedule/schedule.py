@@ -15,7 +15,15 @@ from typing import NoReturn
 from scm_hw.errors import OptionError
 from scm_hw.ir import Input, Op, Product, Program, Ref, operands, ranges
 from scm_hw.schedule.ends import Ends
-from scm_hw.target import TECHNOLOGIES, Technology, delay, dsp_sums, free_ops, is_clocked
+from scm_hw.target import (
+    TECHNOLOGIES,
+    Technology,
+    delay,
+    dsp_sums,
+    enable_delay,
+    free_ops,
+    is_clocked,
+)
 
 # Share of the clock period that logic may take in the model; placement has the rest.
 USABLE = 0.8
@@ -46,6 +54,13 @@ class Schedule:
     def max_clock_mhz(self) -> float:
         """The fastest clock that the delay model would give these stages."""
         return fastest_clock_mhz(max(self.stage_ns), self.tech)
+
+    def max_clock_of(self, registers: int) -> float:
+        """The same for a core of so many registers: a global handshake enables all of them."""
+        if self.ends.handshake != "global":
+            return self.max_clock_mhz
+        enable = enable_delay(registers, self.tech) * self.tech.scale
+        return min(self.max_clock_mhz, fastest_clock_mhz(enable, self.tech))
 
 
 def schedule(

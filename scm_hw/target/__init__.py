@@ -1,6 +1,6 @@
 """What logic costs on the target: LUTs, and the delays of cells and nets, by device family."""
 
-from scm_hw.target.delays import ABSORBING, addition, delay, free_ops, is_clocked
+from scm_hw.target.delays import ABSORBING, addition, delay, enable_delay, free_ops, is_clocked
 from scm_hw.target.dsp import dsp_sums, dsps
 from scm_hw.target.luts import luts_per_bit, varying_bits
 from scm_hw.target.technology import GRADE_SCALE, TECHNOLOGIES, XC7, Technology
@@ -15,6 +15,7 @@ __all__ = [
     "delay",
     "dsp_sums",
     "dsps",
+    "enable_delay",
     "free_ops",
     "is_clocked",
     "luts_per_bit",

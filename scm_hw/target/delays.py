@@ -28,6 +28,10 @@ from scm_hw.target.technology import Technology
 # Additions that can take in a table as their second operand; a third one is a bit, carried in.
 ABSORBING = ((1, 1), (1, 1, 1))
 
+# What a net takes longer for each doubling of its readers, as a share of the net of one reader. No
+# routed design stands behind it: three times the net for some hundred readers, four for a thousand.
+FAN_OUT = 0.3
+
 
 def free_ops(program: Program, tech: Technology) -> set[Ref]:
     """What costs no logic of its own: wires, constants, and tables that additions absorb.
@@ -114,6 +118,15 @@ def delay(op: Op, known: list[Range], result: Range, tech: Technology) -> float:
 def addition(width: int, tech: Technology) -> float:
     """A LUT, a carry chain of that many bits, and the net behind it."""
     return tech.lut + tech.carry + tech.carry_per_bit * width + tech.net
+
+
+def enable_delay(registers: int, tech: Technology) -> float:
+    """From a register through the gate of a global handshake to the enables of all registers.
+
+    The time for one net with so many readers is an assumption (`FAN_OUT`).
+    """
+    doublings = max(registers, 1).bit_length() - 1
+    return tech.register + tech.lut + tech.net * (1 + FAN_OUT * doublings)
 
 
 def _lut_levels(inputs: int, tech: Technology) -> int:

@@ -25,7 +25,7 @@ from scm_hw.ir import (
     Xor,
     ranges,
 )
-from scm_hw.target import GRADE_SCALE, XC7, delay, free_ops
+from scm_hw.target import GRADE_SCALE, XC7, delay, enable_delay, free_ops
 
 ABSORBED_INPUTS, LUT_INPUTS = XC7.absorbed_inputs, XC7.lut_inputs
 
@@ -150,3 +150,11 @@ def test_wires_and_constants_are_free() -> None:
     assert free_ops(program, XC7) == free
     known = ranges(program)
     assert all(delay(program.ops[r], known, known[r], XC7) == 0 for r in free)
+
+
+def test_an_enable_takes_longer_for_more_registers() -> None:
+    one, *more = (enable_delay(registers, XC7) for registers in (1, 60, 600, 6000))
+    assert one == pytest.approx(XC7.register + XC7.level)
+    assert [one, *more] == sorted({one, *more})
+    # Not what a 100 MHz clock is limited by.
+    assert more[-1] < 4

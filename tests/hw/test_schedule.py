@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ from scm_hw.ir.interp import interpret
 from scm_hw.load import lower, quantise
 from scm_hw.passes import lower_sums
 from scm_hw.schedule import MODES, Schedule, lay_out, schedule
+from scm_hw.schedule.ends import Ends
 from scm_hw.schedule.schedule import USABLE
 from scm_hw.target import XC7, delay, free_ops
 from tests.hw.programs import rows_for
@@ -153,6 +155,16 @@ def test_the_fastest_clock_is_one_that_works() -> None:
     assert plan.max_clock_mhz >= 80
     again = schedule(program, clock_mhz=0.999 * plan.max_clock_mhz)
     assert again.latency <= plan.latency
+
+
+def test_one_enable_for_many_registers_limits_a_fast_clock() -> None:
+    program = lower_sums(optimised(), tech=XC7)
+    plan = replace(schedule(program, clock_mhz=80), stage_ns=(REGISTER + XC7.level,))
+    few, many = plan.max_clock_of(30), plan.max_clock_of(3000)
+    assert plan.max_clock_mhz > few > many > 150
+    for handshake in ("skid", "none"):
+        free = replace(plan, ends=Ends(handshake))
+        assert free.max_clock_of(3000) == plan.max_clock_mhz
 
 
 @pytest.mark.parametrize("grade", ["3", "1", "1L"])
