@@ -37,7 +37,7 @@ except ImportError as error:
         "can't export: onnx is not installed; run `pip install 'scm-hw[onnx]'`"
     ) from error
 
-__all__ = ["onnx_model", "save_onnx"]
+__all__ = ["OPSET", "Graph", "check_exportable", "decision", "onnx_model", "save_onnx", "winner"]
 
 #: Those of ONNX 1.12, for runtimes from 2022 on.
 OPSET, IR_VERSION = 17, 8
@@ -54,16 +54,16 @@ def save_onnx(model: Model, path: Path) -> list[str]:
 
 def onnx_model(model: Model) -> onnx.ModelProto:
     """The model as ONNX; a :class:`ParameterError` where it has what a graph can't hold."""
-    _check(model)
-    graph = _Graph()
-    scores = _decision(graph, model)
+    check_exportable(model)
+    graph = Graph()
+    scores = decision(graph, model)
     if model.classes is None:
         span = model.target_max - model.target_min
         graph("Add", graph("Mul", scores, span), model.target_min, name="y")
         outputs = [_value("y", TensorProto.DOUBLE, model.outputs)]
     else:
         graph("Identity", scores, name="scores")
-        graph("Gather", model.labels, _winner(graph, model), name="label", axis=0)
+        graph("Gather", model.labels, winner(graph, model), name="label", axis=0)
         kind = _LABEL_TYPES[model.labels.dtype.kind]
         outputs = [_value("label", kind), _value("scores", TensorProto.DOUBLE, model.outputs)]
     proto = helper.make_model(
@@ -85,7 +85,7 @@ def onnx_model(model: Model) -> onnx.ModelProto:
     return proto
 
 
-class _Graph:
+class Graph:
     """Nodes and constants as they are added; a value is its name."""
 
     def __init__(self) -> None:
@@ -120,7 +120,8 @@ def _value(name: str, kind: int, columns: int | None = None) -> onnx.ValueInfoPr
     return helper.make_tensor_value_info(name, kind, ["n"] if columns is None else ["n", columns])
 
 
-def _check(model: Model) -> None:
+def check_exportable(model: Model) -> None:
+    """Raise :class:`ParameterError` for what a graph can't hold."""
     if model.memory is not None:
         reason = "the model has memory; use `python -m scm_hw build`"
     elif model.columns is not None:
@@ -134,7 +135,7 @@ def _check(model: Model) -> None:
     raise ParameterError(f"can't export to ONNX: {reason}")
 
 
-def _winner(graph: _Graph, model: Model) -> str:
+def winner(graph: Graph, model: Model) -> str:
     """The place (n,) of the class that wins."""
     if model.decides_by_sign:
         positive = graph.int64(graph("Greater", "scores", 0.0))
@@ -142,7 +143,7 @@ def _winner(graph: _Graph, model: Model) -> str:
     return graph("ArgMax", "scores", axis=1, keepdims=0)
 
 
-def _decision(graph: _Graph, model: Model) -> str:
+def decision(graph: Graph, model: Model) -> str:
     """Outputs in normalised units; the steps are those of ``scm_model.reference``."""
     x, h = _seen(graph, model)
     total = graph("Add", graph("MatMul", x, model.linear), model.intercept)
@@ -163,7 +164,7 @@ def _decision(graph: _Graph, model: Model) -> str:
     return total
 
 
-def _seen(graph: _Graph, model: Model) -> tuple[str, str]:
+def _seen(graph: Graph, model: Model) -> tuple[str, str]:
     """The inputs of linear part and mechanism, and those of the first layer."""
     span = model.input_max - model.input_min
     x = graph("Div", graph("Sub", "X", model.input_min), np.where(span == 0, 1.0, span))
@@ -177,7 +178,7 @@ def _seen(graph: _Graph, model: Model) -> tuple[str, str]:
     return x, _encoded(graph, model.encoder, code) if model.encoder.coded else x
 
 
-def _encoded(graph: _Graph, encoder: Encoder, code: str) -> str:
+def _encoded(graph: Graph, encoder: Encoder, code: str) -> str:
     """``H_0`` (n, width) of codes: the bits as -1 and +1."""
     if encoder.kind == "thermometer":
         bits = graph.double(_reached(graph, encoder, code))
@@ -193,7 +194,7 @@ def _encoded(graph: _Graph, encoder: Encoder, code: str) -> str:
     return graph("Sub", graph("Mul", bits, 2.0), 1.0)
 
 
-def _reached(graph: _Graph, encoder: Encoder, code: str) -> str:
+def _reached(graph: Graph, encoder: Encoder, code: str) -> str:
     """Which of all features' thresholds the codes have reached."""
     features = np.repeat(np.arange(encoder.n_features), [len(t) for t in encoder.thresholds])
     repeated = graph("Gather", code, features, axis=1)
@@ -201,7 +202,7 @@ def _reached(graph: _Graph, encoder: Encoder, code: str) -> str:
     return graph("GreaterOrEqual", repeated, encoder.all_thresholds.astype(np.float64))
 
 
-def _level(graph: _Graph, encoder: Encoder, code: str) -> str:
+def _level(graph: Graph, encoder: Encoder, code: str) -> str:
     """The level (n, d) of each feature: its code's top bits, with a fraction that is rounded off
     later, or how many thresholds it reached."""
     assert encoder.input_bits is not None
@@ -215,7 +216,7 @@ def _level(graph: _Graph, encoder: Encoder, code: str) -> str:
     return graph("Where", counts > 0, counted, level)
 
 
-def _layer(graph: _Graph, layer: Layer, h: str, groups: NDArray[np.int32]) -> str:
+def _layer(graph: Graph, layer: Layer, h: str, groups: NDArray[np.int32]) -> str:
     weights = layer.effective_weights(groups).T.astype(np.float64)
     z = graph("Add", graph("MatMul", h, weights), layer.biases)
     if layer.activation == "sign":
@@ -228,7 +229,7 @@ def _layer(graph: _Graph, layer: Layer, h: str, groups: NDArray[np.int32]) -> st
     return graph({"sigmoid": "Sigmoid", "tanh": "Tanh"}[layer.activation], z)
 
 
-def _families(graph: _Graph, layer: FamilyLayer, h: str, readout: NDArray[np.float64]) -> str:
+def _families(graph: Graph, layer: FamilyLayer, h: str, readout: NDArray[np.float64]) -> str:
     """The sum of the readouts of the nodes that fire; their places are sums of address bits."""
     family, place = np.nonzero(layer.supports >= 0)
     address = np.zeros((int(layer.supports.max()) + 1, len(layer.supports)))
@@ -240,7 +241,7 @@ def _families(graph: _Graph, layer: FamilyLayer, h: str, readout: NDArray[np.flo
     return graph("ReduceSum", found, np.array([1]), keepdims=0)
 
 
-def _mechanism(graph: _Graph, mechanism: Mechanism, x: str) -> str | ArrayLike | None:
+def _mechanism(graph: Graph, mechanism: Mechanism, x: str) -> str | ArrayLike | None:
     """P0 in normalised units; None for 0."""
     if isinstance(mechanism, PolynomialModel):
         return _polynomial(graph, mechanism, x)
@@ -250,7 +251,7 @@ def _mechanism(graph: _Graph, mechanism: Mechanism, x: str) -> str | ArrayLike |
     return None
 
 
-def _polynomial(graph: _Graph, mechanism: PolynomialModel, x: str) -> str | ArrayLike:
+def _polynomial(graph: Graph, mechanism: PolynomialModel, x: str) -> str | ArrayLike:
     product = None
     for feature in np.flatnonzero(mechanism.exponents.any(axis=0)):
         column = graph("Gather", x, np.array([feature]), axis=1)
@@ -261,7 +262,7 @@ def _polynomial(graph: _Graph, mechanism: PolynomialModel, x: str) -> str | Arra
     return graph("MatMul", product, mechanism.coefficients)
 
 
-def _table(graph: _Graph, mechanism: TableModel, x: str) -> str:
+def _table(graph: Graph, mechanism: TableModel, x: str) -> str:
     """The corners of the cell around x, weighted by how near they are."""
     shape = np.array(mechanism.grid.shape[:-1])
     rows = mechanism.grid.reshape(-1, mechanism.grid.shape[-1])

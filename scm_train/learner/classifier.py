@@ -117,11 +117,14 @@ class Classifier(ClassifierMixin, Learner):
         fitted to indicators, 1 for the class and 0 for the others, unless ``readout`` is
         "logistic": what a slope makes of these is in the order of the outputs, and no more.
         """
-        outputs = self._decision(X)
+        return probabilities(self.probability_slope * self._decision(X).T).T
+
+    @property
+    def probability_slope(self) -> float:
+        """What ``predict_proba`` takes the outputs times, to have log-odds."""
         settings = self.machine_.info.get("settings", {})
         log_odds = self.machine_.families is not None or settings.get("readout") == "logistic"
-        slope = 1.0 if log_odds else INDICATOR_SLOPE
-        return probabilities(slope * outputs.T).T
+        return 1.0 if log_odds else INDICATOR_SLOPE
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Labels (n,)."""

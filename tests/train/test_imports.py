@@ -34,6 +34,7 @@ ROOMS = (
     "estimator_rows",
     "learner",
     "estimators",
+    "skl2onnx_converters",
     "pipelines",
     "sequences",
     # The names that `import scm_train` offers.
