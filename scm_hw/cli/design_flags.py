@@ -33,6 +33,7 @@ def add_design(parser: argparse.ArgumentParser) -> None:
         "(7 series), or the build has no board top",
     )
     _add_shape(parser)
+    _add_reload(parser)
     _add_adaptation(parser)
     _add_precision(parser)
     add_units(parser)
@@ -97,6 +98,9 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         help="whether the model's flags (unsure, novel, outside) are outputs of the core (default: "
         "where the model has them)",
     )
+
+
+def _add_reload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reload",
         choices=RELOADS,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scm_hw.boards import Board
 from scm_hw.boards.toolchains import synthesis_family, toolchain_of
 from scm_hw.common.names import DEFAULT, Names
-from scm_hw.design.options import Options, delay_model, ends_of
+from scm_hw.design.options import Options, delay_model, ends_of, with_flags
 from scm_hw.design.shape import Measure, choose_shape, measuring
 from scm_hw.errors import OptionError
 from scm_hw.fold import (
@@ -338,28 +338,6 @@ def synthesised_cells(verilog: str, core: str, board: Board) -> Resources | None
     return None if family is None else synthesise({f"{core}.v": verilog}, core, family)
 
 
-def _with_flags(model: Model, options: Options) -> Model:
-    """The model with the flags that are asked for: those that it has, unless told otherwise."""
-    if options.flags and model.flags is None:
-        raise OptionError(
-            "flags must be calibrated in training; train with fit --flags 0.01, or a classifier "
-            "with --unsure 0.05, or leave --flags out"
-        )
-    if options.flags is False:
-        return replace(model, flags=None)
-    if model.flags is not None and options.reload != "none":
-        raise OptionError(
-            f"reload must be none for a model with flags, not {options.reload}; leave the flags "
-            "out with --no-flags"
-        )
-    if model.flags is not None and options.adapt is not None:
-        raise OptionError(
-            "adapt must be left out for a model with flags, which are calibrated for the readout "
-            "of training; leave the flags out with --no-flags"
-        )
-    return model
-
-
 def compile_model(
     model: Model,
     board: Board,
@@ -375,7 +353,7 @@ def compile_model(
     limit, `measure` does, if it is given.
     """
     options = options or Options()
-    model = _with_flags(model, options)
+    model = with_flags(model, options)
     if options.reload != "none" and model.memory is not None:
         raise OptionError(
             f"reload must be none for a machine with memory, not {options.reload}; leave --reload "

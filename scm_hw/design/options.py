@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scm_hw.boards import Board
 from scm_hw.errors import OptionError
@@ -16,6 +16,7 @@ from scm_hw.load.siphash import LoadKey
 from scm_hw.schedule import Ends
 from scm_hw.target import GRADE_SCALE, TECHNOLOGIES, Technology
 from scm_hw.target.resources import USABLE_SHARE
+from scm_model import Model
 from scm_model.adaptation import AdaptSettings
 
 TOPS = ("uart", "self-test")
@@ -135,6 +136,28 @@ def _check_processor(options: Options) -> None:
             )
     if options.capacity is not None:
         parse_room(options.capacity)
+
+
+def with_flags(model: Model, options: Options) -> Model:
+    """The model with the flags that are asked for: those that it has, unless told otherwise."""
+    if options.flags and model.flags is None:
+        raise OptionError(
+            "flags must be calibrated in training; train with fit --flags 0.01, or a classifier "
+            "with --unsure 0.05, or leave --flags out"
+        )
+    if options.flags is False:
+        return replace(model, flags=None)
+    if model.flags is not None and options.reload != "none":
+        raise OptionError(
+            f"reload must be none for a model with flags, not {options.reload}; leave the flags "
+            "out with --no-flags"
+        )
+    if model.flags is not None and options.adapt is not None:
+        raise OptionError(
+            "adapt must be left out for a model with flags, which are calibrated for the readout "
+            "of training; leave the flags out with --no-flags"
+        )
+    return model
 
 
 def speed_grade(part: str) -> str:

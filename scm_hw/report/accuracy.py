@@ -29,25 +29,33 @@ def accuracy(
     outputs together: the share of their variance that it explains.
 
     Of a model with bounds these are of its predictions (`max_difference` of all outputs), and
-    `interval` has level, coverage and mean width, in the target's unit.
+    `interval` has level, coverage and mean width, in the target's unit. Of one with flags, the last
+    columns of `hardware`, `flags` has how often they are set.
 
     `built` is the model in the units of the hardware, `model` the one on the PC.
     """
-    whole, hardware = hardware, hardware[:, : 1 if model.is_classifier else model.outputs]
-    if model.is_classifier:
-        right_pc = classes_of(pc) == evaluation.targets
-        right_hw = hardware[:, 0] == evaluation.targets
-        return {
-            "accuracy_pc": float(right_pc.mean()),
-            "accuracy_hw": float(right_hw.mean()),
-            "rows": len(evaluation),
-        } | _flags(model, built, evaluation, pc, whole)
-    bounds = _flags(model, built, evaluation, pc, whole)
-    measured = normalised_results(model, built, fixed, hardware)
+    flags = _flags(model, built, evaluation, pc, hardware)
+    if not model.is_classifier:
+        measured = normalised_results(model, built, fixed, hardware[:, : model.outputs])
+        return _errors(model, evaluation, pc, measured) | flags
+    right_pc = classes_of(pc) == evaluation.targets
+    right_hw = hardware[:, 0] == evaluation.targets
+    return {
+        "accuracy_pc": float(right_pc.mean()),
+        "accuracy_hw": float(right_hw.mean()),
+        "rows": len(evaluation),
+    } | flags
+
+
+def _errors(
+    model: Model, evaluation: Evaluation, pc: NDArray[np.float64], measured: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Of a regression, by outputs scaled to [0, 1]."""
+    bounds = {}
     # Hardware must follow the PC in all outputs, bounds too; errors are of predictions alone.
     apart = np.abs(measured - pc)
     if model.level is not None:
-        bounds |= _bounds(model, evaluation, pc, measured)
+        bounds = _bounds(model, evaluation, pc, measured)
         model, k = of_points(model), model.points
         evaluation = replace(evaluation, targets=evaluation.targets[:, :k])
         pc, measured = pc[:, :k], measured[:, :k]
