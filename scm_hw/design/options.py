@@ -88,7 +88,7 @@ def _check_reload(options: Options) -> None:
     rules = (
         ("handshake", ("global", "skid")),
         ("fold", ("auto", "none")),
-        ("interface", ("stream", "axil")),
+        ("interface", ("stream", "axil", "wishbone")),
         ("top", ("uart",)),
     )
     _check_beside(options, f"--reload {options.reload}", rules)

@@ -23,7 +23,7 @@ def register_files(
         return {}
     listed, bits = registers.REGISTERS, [("CONTROL", registers.CONTROL_BITS)]
     bits.append(("STATUS", registers.STATUS_BITS))
-    if description.reload is not None:
+    if description.loads:
         listed += registers.RELOAD_REGISTERS
         bits.append(("LOAD_CONTROL", registers.LOAD_CONTROL_BITS))
         bits.append(("LOAD_STATUS", registers.LOAD_STATUS_BITS))

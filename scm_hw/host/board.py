@@ -228,9 +228,7 @@ class Board:
     @property
     def holds_loaded(self) -> bool:
         """Whether the board answers with a readout that it was not built with."""
-        if not self.hello.description_bytes:
-            return False
-        if self.description.reload is None and self.description.processor is None:
+        if not self.hello.description_bytes or not self.description.loads:
             return False
         status, _ = self._load(Kind.LOAD, PLACE.pack(0))
         return not status & LoadStatus.BUILT_IN

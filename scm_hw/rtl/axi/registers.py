@@ -26,7 +26,7 @@ OUTPUTS = 0x1C
 DIGEST = 0x20
 DIGEST_WORDS = 8
 
-# Only where a readout can be loaded.
+# Only where a readout or a model can be loaded.
 LOAD_STATUS = 0x40
 LOAD_CONTROL = 0x44
 LOAD_DATA = 0x48
@@ -120,8 +120,16 @@ LOAD_CONTROL_BITS = (
 LOAD_STATUS_BITS = (
     Bit("BUSY", int(LoadStatus.BUSY), "an upload is under way"),
     Bit("LOADED", int(LoadStatus.LOADED), "it was right, and its model answers"),
-    Bit("FOREIGN", int(LoadStatus.FOREIGN), "refused: for other hidden layers or formats"),
-    Bit("LENGTH", int(LoadStatus.LENGTH), "refused: another length than the tables have"),
+    Bit(
+        "FOREIGN",
+        int(LoadStatus.FOREIGN),
+        "refused: for another core; with CRC: made with another key",
+    ),
+    Bit(
+        "LENGTH",
+        int(LoadStatus.LENGTH),
+        "refused: another length; with CRC: a counter that was used",
+    ),
     Bit("CRC", int(LoadStatus.CRC), "refused: its CRC is wrong"),
     Bit("REVERTED", int(LoadStatus.REVERTED), "the model before answers again"),
     Bit("REVERTIBLE", int(LoadStatus.REVERTIBLE), "there is a model to go back to"),

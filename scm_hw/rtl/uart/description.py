@@ -73,6 +73,11 @@ class Description:
     """Whether uploads need a key."""
 
     @property
+    def loads(self) -> bool:
+        """Whether it can be given another model, or a readout."""
+        return self.reload is not None or self.processor is not None
+
+    @property
     def in_widths(self) -> list[int]:
         return [port.bits for port in self.features] + [word.bits for word in self.words]
 
