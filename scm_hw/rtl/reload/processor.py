@@ -214,7 +214,11 @@ class _Machine:
         agreeing = (self._held("word_3", self._stored(step["source"])) ^ low) & high
         counted = self._held("count_4", _count(agreeing, lanes))
         how = self._held("how_4", how)
-        shifted = (clipped << how[1:6])[: bits + 1]
+        shifted: Value = clipped
+        for stage, chosen in enumerate(how[1:6]):
+            # Less is moved out at the top than there are zeros.
+            moved = Cat(Const(0, 1 << stage), shifted)[: bits + 1]
+            shifted = Mux(chosen, moved, shifted)
         code = Mux(how[0], -shifted, shifted)
         product = self._held("factor_5", code.as_signed())
         gained = self._held("gained_5", Mux(how[6], counted, code))
