@@ -182,6 +182,8 @@ def operands(op: Op) -> tuple[Ref, ...]:
 
 def with_operands(op: Op, refs: tuple[Ref, ...]) -> Op:
     """The same operation on other operands, given in the order of `operands`."""
+    if refs == operands(op):
+        return op
     match op:
         case Input() | Constant():
             return op

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from operator import attrgetter
+from typing import Any, get_args
 
 from scm_hw.ir.ops import (
     Argmax,
@@ -68,13 +70,20 @@ class Program:
         return [op for op in found if isinstance(op, Input)]
 
 
+# All fields of an operation but its name and part.
+_MEANING = {
+    kind: attrgetter(*(f.name for f in fields(kind) if f.name not in ("name", "part")))
+    for kind in get_args(Op)
+}
+
+
 @dataclass
 class Builder:
     """Collects operations; equal operations on equal operands become one."""
 
     ops: list[Op] = field(default_factory=list)
     part: Part = INTERFACE
-    _seen: dict[Op, Ref] = field(default_factory=dict)
+    _seen: dict[tuple[type[Op], Any], Ref] = field(default_factory=dict)
 
     @contextmanager
     def within(self, part: Part | None) -> Iterator[None]:
@@ -88,7 +97,7 @@ class Builder:
     def add(self, op: Op) -> Ref:
         """The reference of `op`, new or already there. The first name and part given stay."""
         # Two names for one value would be built as two circuits.
-        key = replace(op, name="", part=None)
+        key = (type(op), _MEANING[type(op)](op))
         ref = self._seen.get(key)
         if ref is None:
             ref = len(self.ops)

@@ -41,8 +41,8 @@ FOLDED_CYCLES = 100_000
 FOLDED_LANE_CYCLES = 8_000_000
 FEWEST_VECTORS = 24
 # Of an unrolled core, so many operations times vectors in simulators that interpret the Verilog:
-# half a minute in Icarus. Verilator, which compiles it, takes all vectors.
-INTERPRETED_STEPS = 5_000_000
+# ten seconds in Icarus. Verilator, which compiles it, takes all vectors.
+INTERPRETED_STEPS = 2_000_000
 # The core is checked by then; a wrapper has few states.
 INTERFACE_VECTORS = 100
 # With more lanes or operations than this Amaranth's simulator takes many minutes.
