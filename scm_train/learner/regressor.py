@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from scm_model import Model
 from scm_model.adaptation import DEFAULT_STEP, AdaptSettings
@@ -19,6 +19,7 @@ from scm_train.estimator_rows import TrainingRows, further_rows, target_names
 from scm_train.learner.base import Learner
 from scm_train.learner.weights import check_no_weights, row_weights
 from scm_train.training.adapt import Adapter
+from scm_train.training.recursive import FORGETTING, PRIOR, RecursiveReadout
 from scm_train.training.refit import REFIT_RIDGE, refit
 from scm_train.training.robust import find_outliers
 from scm_train.training.run import TrainingTask
@@ -126,6 +127,33 @@ class Regressor(RegressorMixin, Learner):
         check_is_fitted(self)
         targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         self.machine_ = refit(self.machine_, X, targets, ridge)
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        forgetting: float = FORGETTING,
+        prior: float = PRIOR,
+    ) -> Self:
+        """Fit the readout by recursive least squares on one more block of rows; the nodes stay.
+
+        The first call on an estimator that has not been fitted is :meth:`fit`. The readout is then
+        that of all rows given here so far, of which one counts ``forgetting`` times less with each
+        that comes after it; ``prior`` holds it to the readout of :meth:`fit`. Both are those of the
+        first call. The result can be saved, and loaded into a board of ``--reload readout``.
+        """
+        if not hasattr(self, "machine_"):
+            return self.fit(X, y)
+        if self.machine_.columns is None:
+            X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        known = getattr(self, "_recursive", None)
+        if known is None or self.machine_ is not known[1]:
+            known = RecursiveReadout(self.machine_, forgetting, prior), self.machine_
+        targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        self.machine_ = known[0].update(X, targets)
+        self._recursive = known[0], self.machine_
         return self
 
     def adapt(

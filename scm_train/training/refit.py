@@ -25,8 +25,10 @@ def refit(machine: Model, X: ArrayLike, targets: ArrayLike, ridge: float = REFIT
     with ``ridge`` times their number as the weight of the squared distance to the readout that is
     there: few rows change it little. Scores and test rows of before are left out.
     """
-    _check(machine, ridge)
-    wanted = _normalised(machine, np.asarray(targets))
+    if not (np.isfinite(ridge) and ridge > 0):
+        raise ParameterError(f"ridge must be a number above 0, not {ridge!r}")
+    check_refit(machine)
+    wanted = normalised_targets(machine, np.asarray(targets))
     activity = evaluate(machine, X)
     if len(activity.output) != len(wanted) or not len(wanted):
         raise DataError(
@@ -39,15 +41,19 @@ def refit(machine: Model, X: ArrayLike, targets: ArrayLike, ridge: float = REFIT
     step = max(1, CHUNK_NUMBERS // (unknowns + 1))
     for start in range(0, len(wanted), step):
         part = slice(start, start + step)
-        outputs = _weighed(activity, part, first, unknowns)
+        outputs = weighed(activity, part, first, unknowns)
         gram += outputs.T @ outputs
         cross += outputs.T @ (wanted[part] - activity.output[part])
     pull = np.full(unknowns + 1, ridge * len(wanted))
     # The intercept follows the mean of the rows.
     pull[-1] = 0.0
-    change = np.linalg.solve(gram + np.diag(pull), cross)
+    return changed(machine, np.linalg.solve(gram + np.diag(pull), cross))
+
+
+def changed(machine: Model, change: NDArray[np.float64]) -> Model:
+    """The model with another readout: what is added to its last coefficients and the intercept."""
     readout = machine.readout.copy()
-    readout[first:] += change[:-1]
+    readout[len(readout) - len(change) + 1 :] += change[:-1]
     return replace(
         machine,
         readout=readout,
@@ -57,9 +63,8 @@ def refit(machine: Model, X: ArrayLike, targets: ArrayLike, ridge: float = REFIT
     )
 
 
-def _check(machine: Model, ridge: float) -> None:
-    if not (np.isfinite(ridge) and ridge > 0):
-        raise ParameterError(f"ridge must be a number above 0, not {ridge!r}")
+def check_refit(machine: Model) -> None:
+    """ParameterError for a machine whose readout can't be fitted again."""
     logistic = machine.info.get("settings", {}).get("readout") == "logistic"
     logistic |= machine.classes is not None and machine.families is not None
     for is_so, what in (
@@ -78,14 +83,15 @@ def _check(machine: Model, ridge: float) -> None:
             raise ParameterError(f"model must have {what}, to be fitted again; train a new one")
 
 
-def _normalised(machine: Model, targets: NDArray) -> NDArray[np.float64]:
+def normalised_targets(machine: Model, targets: NDArray) -> NDArray[np.float64]:
+    """Raw targets or class indices as what the outputs are to be."""
     if machine.classes is not None:
         return np.eye(machine.outputs)[targets]
     span = machine.target_max - machine.target_min
     return (targets.reshape(len(targets), -1) - machine.target_min) / span
 
 
-def _weighed(activity: Activity, rows: slice, first: int, unknowns: int) -> NDArray[np.float64]:
+def weighed(activity: Activity, rows: slice, first: int, unknowns: int) -> NDArray[np.float64]:
     """What the readout weighs, a column each, and ones for the intercept."""
     firing = activity.firing[rows]
     found = np.ones((len(firing), unknowns + 1))
