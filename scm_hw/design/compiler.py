@@ -31,7 +31,7 @@ from scm_hw.load import (
     for_hardware,
     formats_of,
 )
-from scm_hw.load.adaptive import DRIFT, ERROR, Adaptive, check_learning, control_names
+from scm_hw.load.adaptive import DRIFT, ERROR, Adaptive, control_names
 from scm_hw.load.readout import LoadableReadout
 from scm_hw.load.records import (
     Records,
@@ -54,6 +54,7 @@ from scm_hw.target import TECHNOLOGIES
 from scm_hw.target.resources import Needs, Resources
 from scm_hw.tools.synthesis import synthesise
 from scm_hw.tools.toolchain import Toolchain
+from scm_model.adaptation import check_adaptable
 from scm_model.flags import flag_names
 
 CORE = "scm_core"
@@ -360,7 +361,7 @@ def compile_model(
             "out"
         )
     if options.adapt is not None:
-        check_learning(model)
+        check_adaptable(model)
     if options.banks > 1 and model.mechanism.kind == "external":
         raise OptionError(
             f"banks must be 1 for an external mechanism, whose words are the last inputs, not "

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_hw.errors import OptionError
 from scm_hw.ir import Program, Range, ranges
 from scm_hw.ir.interp import interpret
 from scm_hw.load.lowered import Lowered
@@ -25,7 +24,6 @@ from scm_model.adaptation import (
     AdaptSettings,
     Controls,
     adaptation_for,
-    check_adaptable,
     evaluation_errors,
 )
 from scm_model.fixed_point import FixedPoint
@@ -152,16 +150,6 @@ def adaptive(
         places = tuple(tuple(order[ref] for ref in refs) for refs in supports)
     laid_open = replace(program, outputs=(*program.outputs, *bits))
     return Adaptive(laid_open, adaptation, places)
-
-
-def check_learning(model: Model) -> None:
-    """Refuse a machine whose readout can't learn, or that has flags."""
-    check_adaptable(model)
-    if model.flags is not None:
-        raise OptionError(
-            "flags of a model must be left out with --adapt, which has a flag of its own; add "
-            "--no-flags"
-        )
 
 
 def without_learning(found: Adaptive, machine: Integers) -> Integers:
