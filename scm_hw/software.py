@@ -52,11 +52,6 @@ def build_c(
         raise OptionError(
             "target must be verilog for a readout that learns, not c; leave --adapt out"
         )
-    if design.records is not None and design.records.nodes:
-        raise OptionError(
-            "target must be verilog for a machine whose nodes see their own bits, not c; a build "
-            "has it in plain Python"
-        )
     name = build_name(path, design.model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
     inputs = (path, how.data)

@@ -16,7 +16,7 @@ class History:
     `past` is as long as `rest`, its contents before a record begins. A source has its places in it
     in a row, the newest code first, so that one loop moves all of them on; `newest` are the first
     places of each and what goes there. `now` are the signals that are read, with their largest
-    codes, `tops` the largest outputs that are fed back.
+    codes, `tops` the largest outputs that are fed back. Bits of `nodes` come behind the outputs.
     """
 
     in_type: str
@@ -27,6 +27,7 @@ class History:
     rest: tuple[int, ...]
     tops: tuple[str, ...]
     depth: int
+    nodes: int
 
 
 def history_of(records: Records, program: Program) -> History:
@@ -40,6 +41,12 @@ def history_of(records: Records, program: Program) -> History:
     in_type = c_type([*records.inputs, *(known[ref] for ref in program.inputs)])
     values = [f"now_{i}" for i in range(signals)]
     values += [f"({in_type})(outputs[{j}] >> {records.shift})" for j in range(len(outputs) - 1)]
+    # A classifier has a source for each class, though only their winner leaves.
+    values += ["0"] * (records.nodes_from - len(values))
+    values += [
+        f"results[{len(outputs) - 1 + node}] != 0 ? {literal((1 << records.widths[-1]) - 1)} : 0"
+        for node in range(records.nodes)
+    ]
     read = {tap.source for tap in records.taps}
     return History(
         in_type=in_type,
@@ -58,4 +65,5 @@ def history_of(records: Records, program: Program) -> History:
         rest=tuple(records.rest[s] for s in sources for _ in range(lengths[s])) or (0,),
         tops=tuple(literal(reach.high) for reach in outputs[:-1]) if records.feedback else (),
         depth=records.depth,
+        nodes=records.nodes,
     )

@@ -14,6 +14,10 @@ void {{ names.prefix }}_run({{ names.prefix }}_memory *memory,
     const {{ in_type }} now_{{ place }} = ({{ in_type }})clipped(inputs[{{ place }}], 0, {{ top }});
 {% endfor %}
     {{ in_type }} taps[{{ history.taps | length }}];
+{% if history.nodes %}
+    /* Outputs, and behind them the bits of nodes, which come back. */
+    {{ out_type }} results[{{ function.results | length }}];
+{% endif %}
     int place;
     if ((memory->rows == 0U) || (inputs[{{ names.macro }}_MODEL_INPUTS - 1] != 0)) {
         memory->rows = 0U;
@@ -24,7 +28,14 @@ void {{ names.prefix }}_run({{ names.prefix }}_memory *memory,
 {% for tap in history.taps %}
     taps[{{ loop.index0 }}] = {{ tap }};
 {% endfor %}
+{% if history.nodes %}
+    machine(taps, results);
+    for (place = 0; place < {{ names.macro }}_MODEL_OUTPUTS - 1; place++) {
+        outputs[place] = results[place];
+    }
+{% else %}
     machine(taps, outputs);
+{% endif %}
 {% for top in history.tops %}
     outputs[{{ loop.index0 }}] = (outputs[{{ loop.index0 }}] < 0) ? 0 : outputs[{{ loop.index0 }}];
     outputs[{{ loop.index0 }}] = (outputs[{{ loop.index0 }}] > {{ top }}) ? {{ top }} : outputs[{{ loop.index0 }}];
