@@ -23,6 +23,7 @@ from scm_hw.report._html_model import built_section, layers_section, storage_sec
 from scm_hw.report._html_page import Page
 from scm_hw.report._html_ports import ports_section
 from scm_hw.report._html_power import power_section
+from scm_hw.report._html_records import records_sections
 from scm_hw.report._html_routed import routed_sections
 from scm_hw.report._html_training import training_section
 from scm_hw.verify.rows import CheckRows
@@ -36,6 +37,7 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         built_section(report, design),
         accuracy_section(report),
         predictions_section(design, rows),
+        *records_sections(design, rows),
         *features_sections(design.model),
         training_section(design.model),
         layers_section(report),

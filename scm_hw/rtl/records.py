@@ -272,7 +272,20 @@ class _History:
         return found
 
     def _flag(self) -> Value:
-        """Whether the history of the sample that leaves was full: a queue beside the core."""
+        """Whether the history of the sample that leaves was full."""
+        if self.parent.direct or self.parent.handshake == "skid":
+            return self._flag_queue()
+        # All ranks of the pipeline move together, and the flag with them.
+        flag: Value = self.full
+        for rank in range(1, self.core.latency + 1):
+            held = Signal(name=f"full_{rank}", reset_less=True)
+            with self.m.If(self.core_ready):
+                self.m.d.sync += held.eq(flag)
+            flag = held
+        return flag
+
+    def _flag_queue(self) -> Value:
+        """The same in a queue beside the core, whose samples don't move together."""
         m, core = self.m, self.core
         # As many samples as can be in the core at a time.
         places = -(-core.latency // core.initiation_interval) + 1
