@@ -344,6 +344,8 @@ def show_run(found: Comparison) -> None:
     for name, (coverage, width) in found.intervals.items():
         held = f"holds {coverage:.2%} of the rows, mean width {width:.5g}"
         print(printable(f"interval of {name} on the board: {held}"))
+    for name, share in found.flags.items():
+        print(printable(f"{name} on the board: {share:.2%} of the rows"))
     print(f"mismatches with the interpreter: {found.mismatches}")
     latency = found.cycles / found.clock_mhz * 1e3
     print(f"latency {_cycles(found.cycles)} = {latency:g} ns at {found.clock_mhz:g} MHz")

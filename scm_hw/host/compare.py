@@ -62,6 +62,8 @@ class Comparison:
     returns: int
     #: By target, the share of rows inside the board's interval, and its mean width.
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: By name, the share of rows that have a flag.
+    flags: dict[str, float] = field(default_factory=dict)
 
     @property
     def rows_per_second(self) -> float:
@@ -140,6 +142,7 @@ def compare(
         repeated=answers.repeated,
         returns=board.returns,
         intervals=_intervals(model, seen, found[0]),
+        flags=_flags(meaning, outputs[scored]),
     )
 
 
@@ -234,6 +237,13 @@ def _intervals(
     return dict(zip(model.targets, pairs, strict=False))
 
 
+def _flags(meaning: Description, outputs: NDArray[np.int64]) -> dict[str, float]:
+    if not meaning.flags:
+        return {}
+    found = meaning.flag_values(outputs)
+    return {name: float(bits.mean()) for name, bits in found.items() if bits.dtype == np.bool_}
+
+
 def find_model(digest: str, folders: Sequence[Path]) -> Path:
     """The model file with that SHA-256, in one of the folders."""
     for path in (path for folder in folders for path in sorted(folder.glob("*.npz"))):
@@ -289,4 +299,4 @@ def as_record(found: Comparison) -> dict[str, Any]:
         "rows_per_second": found.rows_per_second,
         "repeated_requests": found.repeated,
         "reconnections": found.returns,
-    } | ({"intervals": intervals} if intervals else {})
+    } | {name: value for name, value in (("intervals", intervals), ("flags", found.flags)) if value}

@@ -19,7 +19,7 @@ from scm_hw.component import Core
 from scm_hw.design import Design, Options, compile_model
 from scm_hw.emit.identity import describe
 from scm_hw.errors import OptionError
-from scm_hw.host.compare import compare
+from scm_hw.host.compare import as_record, compare
 from scm_hw.load import model_from_arrays
 from scm_hw.report.html import html_report
 from scm_hw.report.report import make_report
@@ -164,7 +164,9 @@ def test_reports_say_how_often_they_are_set(
     assert "of 10.00% promised" in lines
 
 
-def test_a_board_tells_them_by_name(design: Design, rows: CheckRows) -> None:
+def test_a_board_tells_them_by_name(
+    design: Design, rows: CheckRows, capsys: pytest.CaptureFixture[str]
+) -> None:
     meaning = describe(design)
     assert Description.decode(meaning.encode()) == meaning
     evaluation, own = design.model.evaluation, rows.outputs[rows.own]
@@ -186,6 +188,11 @@ def test_a_board_tells_them_by_name(design: Design, rows: CheckRows) -> None:
     found = compare(board, design.model, evaluation)
     found.check()
     show_run(found)
+    assert (
+        f"novel on the board: {wanted['novel'].mean():.2%} of the rows" in capsys.readouterr().out
+    )
+    assert as_record(found)["flags"]["novel"] == wanted["novel"].mean()
+    assert "margin" not in found.flags
     plain = compile_model(design.model, ARTY, Options(flags=False))
     board.description = describe(plain)
     board.predict_integers = lambda inputs, progress: (
