@@ -69,25 +69,7 @@ def _errors(
         "max_error_hw": float(wrong.max()),
         "max_difference": float(apart.max()),
         "r2_hw": _r2(measured, target),
-        "rmse_units": {
-            name: {
-                "pc": float(a),
-                "hw": float(b),
-                "max_hw": float(c),
-                "max_difference": float(f),
-                "r2_hw": _r2(d, e),
-            }
-            for name, a, b, c, d, e, f in zip(
-                model.targets,
-                np.sqrt(np.mean((pc - target) ** 2, axis=0)) * span,
-                np.sqrt(np.mean((measured - target) ** 2, axis=0)) * span,
-                wrong.max(axis=0) * span,
-                measured.T,
-                target.T,
-                apart[:, : len(span)].max(axis=0) * span,
-                strict=True,
-            )
-        },
+        "rmse_units": _in_units(model, pc, measured, target, apart),
         "rows": len(evaluation),
     } | bounds
 
@@ -124,6 +106,31 @@ def _flags(
     if OUTSIDE in bits:
         found[OUTSIDE] = {"share_hw": float(bits[OUTSIDE].mean())}
     return {"flags": found}
+
+
+def _in_units(
+    model: Model,
+    pc: NDArray[np.float64],
+    measured: NDArray[np.float64],
+    target: NDArray[np.float64],
+    apart: NDArray[np.float64],
+) -> dict[str, dict[str, float | None]]:
+    """The same errors of each target, in its own unit."""
+    span = model.target_max - model.target_min
+    of_pc, of_hw = (np.sqrt(np.mean((y - target) ** 2, axis=0)) * span for y in (pc, measured))
+    worst = np.abs(measured - target).max(axis=0) * span
+    # Bounds are behind the predictions.
+    differences = apart[:, : len(span)].max(axis=0) * span
+    return {
+        name: {
+            "pc": float(of_pc[j]),
+            "hw": float(of_hw[j]),
+            "max_hw": float(worst[j]),
+            "max_difference": float(differences[j]),
+            "r2_hw": _r2(measured[:, j], target[:, j]),
+        }
+        for j, name in enumerate(model.targets)
+    }
 
 
 def _bounds(
