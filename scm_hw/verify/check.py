@@ -304,11 +304,21 @@ def check_files(
         _run_bench(folder, design, workdir, log)
     if found.lint:
         log("linting")
-        core = design.names.core
-        lint([folder / f"{core}.v"], core)
-        # The primitives of other families than these are not ours to know.
-        if (folder / "scm_top.v").exists() and design.board.family in ("xc7", "ecp5", "ice40"):
-            lint([folder / "scm_top.v", folder / f"{core}.v"], "scm_top")
+        _lint(folder, design)
+
+
+def _lint(folder: Path, design: Design) -> None:
+    """Core and board top in one run; the core alone where there is no top that is ours to know."""
+    core, top = folder / f"{design.names.core}.v", folder / "scm_top.v"
+    # The primitives of other families than these are not.
+    if not top.exists() or design.board.family not in ("xc7", "ecp5", "ice40"):
+        return lint([core], design.names.core)
+    try:
+        lint([top, core], "scm_top")
+    except ToolError:
+        # Where the fault is the core's own, the message names the core.
+        lint([core], design.names.core)
+        raise
 
 
 def _run_bench(folder: Path, design: Design, workdir: Path, log: Log) -> None:
