@@ -197,6 +197,17 @@ def test_lint_sees_everything_that_is_emitted(
         check_files(handed_out, design, tmp_path / "work", silent, Tools(bench=False))
 
 
+def test_a_fault_of_the_core_in_a_top_is_the_core_s(
+    design: Design, handed_out: Path, tmp_path: Path
+) -> None:
+    ports = "(input [3:0] a, output [1:0] b);\n"
+    (handed_out / "scm_core.v").write_text(f"module scm_core{ports}  assign b = a;\nendmodule\n")
+    inside = "  scm_core core (.a(a), .b(b));\n"
+    (handed_out / "scm_top.v").write_text(f"module scm_top{ports}{inside}endmodule\n")
+    with pytest.raises(ToolError, match=r"^scm_core fails Verilator's lint.*WIDTHTRUNC"):
+        check_files(handed_out, design, tmp_path / "work", silent, Tools(bench=False))
+
+
 def test_a_large_core_is_interpreted_less_and_says_so(
     design: Design, rows: CheckRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
