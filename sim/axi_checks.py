@@ -223,7 +223,8 @@ class Registers:
     async def errors(self) -> None:
         """What can't be done sets a bit, which stays until 1 is written to it, and nothing else."""
         outputs = at.OUTPUT_BASE + at.FIELD_BYTES * len(self.ports["out_widths"])
-        for address in (0x40, 0xFFFC, outputs):
+        unused = at.LOAD_DATA + 4 if self.ports["reload"] else at.LOAD_STATUS
+        for address in (unused, 0xFFFC, outputs):
             self.expect(f"register {address:#x}", await self.read(address), 0)
             await self.sticky(at.NO_REGISTER)
             await self.write(address, 1)

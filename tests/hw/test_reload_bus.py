@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 from scm_hw.common.packing import unpack
 from scm_hw.design import Design, Options, compile_model
+from scm_hw.emit import interface_files
 from scm_hw.emit.identity import describe
 from scm_hw.emit.registers import register_files
 from scm_hw.host.loading import upload_of
@@ -19,6 +21,8 @@ from scm_hw.ir.interp import interpret
 from scm_hw.load.upload import LoadStatus
 from scm_hw.rtl.axi import AxiLiteCore, WishboneCore
 from scm_hw.rtl.axi import registers as at
+from scm_hw.verify import lint, run_interface
+from scm_hw.verify.check import select_vectors
 from scm_hw.verify.rows import check_rows
 from tests.hw.reloading import BOARD, refitted, reloadable
 from tests.support import random_model
@@ -179,3 +183,17 @@ def test_the_header_has_the_registers_where_there_are_any(bus: str, reload: str)
     (text,) = register_files(bus, describe(designed(bus, reload)), "00" * 32).values()
     assert f"REG_LOAD_DATA {at.LOAD_DATA:#x}u" in text
     assert f"LOAD_STATUS_CRC {int(LoadStatus.CRC):#x}u" in text
+
+
+def test_the_bus_models_know_the_registers(tmp_path: Path) -> None:
+    """Beside those for uploads the wrapper has what every wrapper has, and lint nothing to say."""
+    design = designed("wishbone", "all")
+    files = {"scm_core.v": design.verilog}
+    files |= interface_files("wishbone", design.ports, design.digest, BOARD, design.names)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    sources = [tmp_path / "scm_core.v", tmp_path / f"{design.names.wrapper('wishbone')}.v"]
+    lint(sources, design.names.wrapper("wishbone"))
+    vectors = select_vectors(design, check_rows(design, MODEL.evaluation), 24)
+    how = (design.ports, design.digest, "icarus")
+    run_interface("wishbone", sources, vectors, *how, workdir=tmp_path, names=design.names)

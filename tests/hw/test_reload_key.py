@@ -17,6 +17,7 @@ from scm_hw.host.loading import upload_of
 from scm_hw.load.siphash import COUNTER_BYTES, LoadKey, Seal
 from scm_hw.load.upload import CHECK, HEADER_BYTES, LoadStatus, refusal_of, undone
 from scm_hw.rtl.reload import loader
+from scm_hw.verify import lint
 from scm_model import write_model
 from tests.hw.processors import STATUS, machine, run_in_icarus, uploaded
 from tests.hw.reloading import BOARD, RESET, REVERT, START, phases, refitted, results, words
@@ -165,6 +166,13 @@ def test_a_careless_loader_is_found(
         assert (refused in found[-1]) == (fault == "counter")
     finally:
         designed.cache_clear()
+
+
+@pytest.mark.parametrize("reload", ["readout", "all"])
+def test_lint_has_nothing_to_say(reload: str, tmp_path: Path) -> None:
+    design = designed(reload)
+    (tmp_path / "scm_core.v").write_text(design.verilog)
+    lint([tmp_path / "scm_core.v"], "scm_core")
 
 
 def test_reasons_are_told_apart() -> None:
