@@ -61,6 +61,7 @@ STEPS = (
     _module("folding", short=True),
     _module("dynamic", json_file=False),
     _module("promises", json_file=False),
+    _module("novelty", json_file=False),
     _module("living", "--board", short=True),
     _module("train", short=True),
     _module("estimates"),
