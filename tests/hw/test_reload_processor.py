@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from pathlib import Path
 from random import Random
@@ -180,3 +181,13 @@ def test_any_program_ends(tmp_path: Path) -> None:
 def test_a_component_has_no_pins_to_load_it() -> None:
     with pytest.raises(OptionError, match="reload must be none for a component"):
         Core(machine("one output"), reload="all")
+
+
+def test_only_words_that_are_used_are_in_the_verilog() -> None:
+    """Each is a line, and synthesis takes long to read many; the spare bank holds nothing."""
+    for banks, kind in ((1, "families"), (2, "one output")):
+        design = processor(kind, banks=banks)
+        depth = [words for words, _ in design.processor.capacity.upload.sections]
+        for name, size, used in zip(("steps", "rows"), depth, design.processor.used, strict=True):
+            places = re.findall(rf"^ *{name}\[(\d+)\] = ", design.verilog, re.MULTILINE)
+            assert list(map(int, places)) == list(range((banks - 1) * size + used))

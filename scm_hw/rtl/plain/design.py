@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scm_hw.rtl.plain.aliases import output_ports, read_by_name
 from scm_hw.rtl.plain.cells import plain_cells
+from scm_hw.rtl.plain.memories import undefined_words
 from scm_hw.rtl.plain.names import rename
 from scm_hw.rtl.plain.ports import drop_unused_inputs
 from scm_hw.rtl.plain.results import whole_results
@@ -22,6 +23,7 @@ def plain_rtlil(text: str, top: str) -> str:
     for module in modules:
         untangle(module, outputs)
         whole_results(module)
+        undefined_words(module)
         module.cells = plain_cells(module)
         for wire in module.wires.values():
             wire.attributes = [line for line in wire.attributes if not _undefined(line)]

@@ -55,6 +55,11 @@ class ProcessorPlan:
         return self.image.words()
 
     @property
+    def used(self) -> tuple[int, int]:
+        """How many words of each the built-in model takes."""
+        return len(self.image.steps), len(self.image.rows)
+
+    @property
     def latency(self) -> int:
         return self._cycles(len(self.image.steps))
 

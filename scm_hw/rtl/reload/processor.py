@@ -26,6 +26,7 @@ from scm_hw.load.siphash import LoadKey
 from scm_hw.load.steps import Kind
 from scm_hw.rtl.core import StreamCore
 from scm_hw.rtl.fold.lanes import select, sliced
+from scm_hw.rtl.plain.memories import DEFINED_WORDS
 from scm_hw.rtl.ports import load_members
 from scm_hw.rtl.reload.core import bank_of
 from scm_hw.rtl.reload.loader import Loader
@@ -148,9 +149,12 @@ class _Machine:
         """A memory of all banks, read at a clock edge; the loader writes the spare one."""
         m, loader = self.m, self.loader
         depth, size = self.capacity.upload.sections[section]
-        words = self.core.plan.words[section]
-        banks = self.capacity.models + 1
-        memory = Memory(shape=width, depth=banks * depth, init=words * banks)
+        words, models = self.core.plan.words[section], self.capacity.models
+        # The spare bank holds nothing as yet, nor do those of models behind their last word.
+        used = (models - 1) * depth + self.core.plan.used[section]
+        attrs = {DEFINED_WORDS: used}
+        init = (words * models)[:used]
+        memory = Memory(shape=width, depth=self.banks * depth, init=init, attrs=attrs)
         m.submodules[name] = memory
         read, write = memory.read_port(), memory.write_port()
         unused = 8 * (self.capacity.upload.word_bytes - size)
