@@ -51,7 +51,7 @@ def interface_files(
             display=f"Stochastic configuration machine, {PROTOCOLS[interface]}",
             buses=" ".join(_BUSES[interface]),
             families=" ".join(f"{family} Production" for family in _FAMILIES),
-            registers=list(_registers(ports)) if interface in MAPPED else [],
+            registers=list(register_words(ports)) if interface in MAPPED else [],
             range=1 << registers.ADDRESS_BITS,
             crossing=ports.crossing,
             digest=digest[:16],
@@ -59,7 +59,7 @@ def interface_files(
     }
 
 
-def _registers(ports: CorePorts) -> Iterator[dict[str, str]]:
+def register_words(ports: CorePorts) -> Iterator[dict[str, str]]:
     """Each word of the memory map, in IP-XACT's words."""
     listed = registers.REGISTERS + (registers.RELOAD_REGISTERS if ports.reload else ())
     fields = {"INPUT": len(ports.in_widths), "OUTPUT": len(ports.out_widths)}

@@ -24,6 +24,7 @@ from scm_hw.report._html_page import Page
 from scm_hw.report._html_ports import ports_section
 from scm_hw.report._html_power import power_section
 from scm_hw.report._html_records import records_sections
+from scm_hw.report._html_registers import registers_sections
 from scm_hw.report._html_routed import routed_sections
 from scm_hw.report._html_training import training_section
 from scm_hw.verify.rows import CheckRows
@@ -49,6 +50,7 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         *power_section(report),
         checks_section(report, rows),
         ports_section(report),
+        *registers_sections(design),
         vivado_section(report, design),
     ]
     return Page(

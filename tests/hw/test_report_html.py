@@ -175,6 +175,16 @@ def test_linked_files_are_those_of_the_build(
     assert f"vivado project/{top}.xpr" in root.text()
 
 
+@pytest.mark.parametrize("interface", ["axil", "stream"])
+def test_registers_are_listed(interface: str, tmp_path: Path) -> None:
+    model = write_model(tmp_path / "model.npz", model_arrays(3))
+    how = BuildOptions(out=tmp_path / "out", simulators=(), synthesis=False)
+    folder = build(model, boards.get("arty-a7"), Options(interface=interface), how).folder
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    listed = [text in page for text in ("OUTPUT_0", "0x20000", "STATUS.START_WHILE_BUSY")]
+    assert listed == [interface == "axil"] * 3
+
+
 def test_large_models_stay_below_the_limit() -> None:
     arrays = model_arrays(3, features=300, outputs=12, layers=(), linear=False, rows=5000)
     arrays = with_history(arrays, [1] * 50_000)
