@@ -47,7 +47,7 @@ from scm_hw.rtl.header import core_ports, headed
 from scm_hw.rtl.ports import CorePorts
 from scm_hw.rtl.records import RecordCore
 from scm_hw.rtl.reload import ProcessorCore, ProcessorPlan, ReadoutTiming, ReloadCore
-from scm_hw.rtl.reload.timing import readout_cost
+from scm_hw.rtl.reload.timing import KEY_COST, readout_cost
 from scm_hw.schedule import Around, Cost, Schedule, estimate
 from scm_hw.schedule.schedule import fastest_clock_mhz
 from scm_hw.target import TECHNOLOGIES
@@ -209,6 +209,8 @@ class Design:
             cost += readout_cost(self.loadable.plan, self.timing)
         if self.adaptive is not None and isinstance(self.timing, AdaptTiming):
             cost += adapt_cost(self.adaptive, self.timing)
+        if self.options.load_key is not None:
+            cost += KEY_COST
         history = 0 if self.records is None else self.records.flip_flops
         return replace(cost, ff=cost.ff + history)
 

@@ -21,6 +21,8 @@ LEVELS = 5
 # sample.
 STEP_LUTS, TOTAL_LUTS, CODE_LUTS = 4, 2, 0.4
 STEP_FF, TOTAL_FF = 4, 2
+# Words of a block of memory, and how many of those a LUT chooses from.
+BLOCK_WORDS, BLOCKS_PER_LUT = 1024, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +108,25 @@ class ProcessorPlan:
             )
         )
         return {
-            "program": Cost(ff=STEP_FF * capacity.step_bits, bram=steps),
+            "program": Cost(
+                self._selection(capacity.step_bits, capacity.room.steps),
+                STEP_FF * capacity.step_bits,
+                bram=steps,
+            ),
             "bits": Cost(round(STEP_LUTS * capacity.step_bits + CODE_LUTS * sample), sample),
-            "rows": Cost(TOTAL_LUTS * totals, TOTAL_FF * totals, capacity.room.outputs, rows),
+            "rows": Cost(
+                TOTAL_LUTS * totals + self._selection(capacity.row_bits, capacity.rows),
+                TOTAL_FF * totals,
+                capacity.room.outputs,
+                rows,
+            ),
             "loader": Cost(LOADER_LUTS, LOADER_FF),
         }
+
+    def _selection(self, width: int, words: int) -> int:
+        """LUTs that choose among the blocks of a memory, for all of its banks."""
+        depth = (self.capacity.models + 1) * words
+        return width * (-(-depth // BLOCK_WORDS) - 1) // BLOCKS_PER_LUT
 
     @property
     def cost(self) -> Cost:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,27 @@ from numpy.typing import NDArray
 
 from scm_hw.common.columns import by_name, outside_range
 from scm_hw.errors import LinkError, OptionError
-from scm_hw.load.capacity import Capacity, Room
-from scm_hw.load.sections import MAX_MODELS
+from scm_hw.load.capacity import Capacity
 from scm_hw.rtl.uart.fields import Adapt, Feature, Output, Reload, Word, codes_of, words_of
+from scm_hw.rtl.uart.told import (
+    adapt_of,
+    checked,
+    columns_of,
+    idle_of,
+    labels_of,
+    models_of,
+    processor_of,
+    reload_of,
+    row_of,
+)
 from scm_model import Column
-from scm_model.column_entries import column_from_meta, column_meta
+from scm_model.column_entries import column_meta
 from scm_model.errors import DataError
 from scm_model.raw_columns import raw_arrays
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MAX_BITS = 64
-# A feature's integers are exact as floating point.
-MAX_FEATURE_BITS = 32
-# Of a power of two that floating point holds.
-MAX_FRACTION = 1000
 # What a board keeps of it; a larger one stays in the model file.
 MAX_BYTES = 49_152
 
@@ -126,25 +130,25 @@ class Description:
             classes, tolerance = record["classes"], record["tolerance"]
             bits = record.get("output_bits")
             found = cls(
-                name=_checked(str, record["name"]),
-                features=tuple(_row(Feature, row) for row in record["features"]),
-                words=tuple(_row(Word, row) for row in record["words"]),
-                outputs=tuple(_row(Output, row) for row in record["outputs"]),
-                classes=None if classes is None else _labels(classes),
-                frac_bits=_checked(int, record["frac_bits"]),
-                tolerance=None if tolerance is None else _checked(float, tolerance),
-                output_units=_checked(bool, record["output_units"]),
-                columns=_columns(record),
+                name=checked(str, record["name"]),
+                features=tuple(row_of(Feature, row) for row in record["features"]),
+                words=tuple(row_of(Word, row) for row in record["words"]),
+                outputs=tuple(row_of(Output, row) for row in record["outputs"]),
+                classes=None if classes is None else labels_of(classes),
+                frac_bits=checked(int, record["frac_bits"]),
+                tolerance=None if tolerance is None else checked(float, tolerance),
+                output_units=checked(bool, record["output_units"]),
+                columns=columns_of(record),
                 # Boards of earlier versions don't say, and are exact.
-                output_bits=None if bits is None else _checked(int, bits),
-                records=_checked(bool, record.get("records", False)),
-                reload=_reload(record.get("reload")),
-                processor=_processor(record.get("processor")),
-                idle=_idle(record.get("idle", [0, 0])),
-                flags=_checked(int, record.get("flags", 0)),
-                adapt=_adapt(record.get("adapt")),
-                models=_models(record.get("models", 1)),
-                keyed=_checked(bool, record.get("keyed", False)),
+                output_bits=None if bits is None else checked(int, bits),
+                records=checked(bool, record.get("records", False)),
+                reload=reload_of(record.get("reload")),
+                processor=processor_of(record.get("processor")),
+                idle=idle_of(record.get("idle", [0, 0])),
+                flags=checked(int, record.get("flags", 0)),
+                adapt=adapt_of(record.get("adapt")),
+                models=models_of(record.get("models", 1)),
+                keyed=checked(bool, record.get("keyed", False)),
             )
             _check_counts(found)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -307,88 +311,6 @@ class Description:
         }
 
 
-_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
-
-
-def _row(kind: Any, row: object) -> Any:
-    """A field's dataclass from its row of values, each of its type."""
-    values = _checked(list, row)
-    types = [_TYPES[str(field.type)] for field in fields(kind)]
-    port = kind(*(_checked(t, value) for t, value in zip(types, values, strict=True)))
-    most = MAX_FEATURE_BITS if kind is Feature else MAX_BITS
-    if not 1 <= port.bits <= most:
-        raise ValueError(f"{port.bits} bits")
-    # Only a feature may have been the same in all of training.
-    span = port.high - port.low
-    if not (math.isfinite(span) and (span > 0 or (kind is Feature and span == 0))):
-        raise ValueError(f"a range from {port.low} to {port.high}")
-    if kind is not Feature and abs(port.fraction) > MAX_FRACTION:
-        raise ValueError(f"{port.fraction} fraction bits")
-    if kind is Word and not -(1 << 62) <= port.least <= port.most <= 1 << 62:
-        raise ValueError(f"words from {port.least} to {port.most}")
-    return port
-
-
-def _reload(record: object) -> Reload | None:
-    if record is None:
-        return None
-    found = _checked(dict, record)
-    first, rest = (_checked(int, bits) for bits in _checked(list, found["widths"]))
-    if not (1 <= first <= MAX_BITS and 1 <= rest <= MAX_BITS):
-        raise ValueError(f"tables of {first} and {rest} bits")
-    digest = _checked(str, found["digest"])
-    bytes.fromhex(digest)
-    return Reload(digest, (first, rest))
-
-
-def _processor(record: object) -> Capacity | None:
-    if record is None:
-        return None
-    facts = dict(_checked(dict, record))
-    room = {k: _checked(int, v) for k, v in _checked(dict, facts.pop("room")).items()}
-    classes = _checked(bool, facts.pop("classes"))
-    numbers = {k: _checked(int, v) for k, v in facts.items()}
-    if any(not 1 <= number <= MAX_BITS for number in numbers.values()):
-        raise ValueError(f"a processor of {numbers}")
-    try:
-        return Capacity(Room(**room), classes=classes, **numbers)
-    except OptionError as error:
-        raise ValueError(str(error)) from None
-
-
-def _models(count: object) -> int:
-    models = int(_checked(int, count))
-    if not 1 <= models <= MAX_MODELS:
-        raise ValueError(f"{models} models")
-    return models
-
-
-def _idle(record: object) -> tuple[int, int]:
-    inputs, outputs = (_checked(int, count) for count in _checked(list, record))
-    if inputs < 0 or outputs < 0:
-        raise ValueError(f"{inputs} and {outputs} ports without use")
-    return inputs, outputs
-
-
-def _adapt(record: object) -> Adapt | None:
-    if record is None:
-        return None
-    found = _checked(dict, record)
-    leak = found["leak"]
-    return Adapt(
-        _checked(int, found["step"]),
-        None if leak is None else _checked(int, leak),
-        _checked(int, found["most_age"]),
-    )
-
-
-def _columns(record: dict[str, Any]) -> tuple[Column, ...]:
-    told = _checked(list, record.get("columns", []))
-    names = [str(row[0]) for row in record["features"]][: len(told)]
-    # ModelFileError is a ValueError.
-    return tuple(column_from_meta(*pair) for pair in zip(names, told, strict=bool(told)))
-
-
 def _check_counts(found: Description) -> None:
     inputs, outputs = found.idle
     inputs += found.models > 1
@@ -412,18 +334,3 @@ def _check_counts(found: Description) -> None:
         scores += 3 + bool(found.adapt.most_age)
     if found.words and len(found.words) != scores:
         raise ValueError(f"{len(found.words)} words for {scores} outputs")
-
-
-def _labels(classes: object) -> tuple[Any, ...]:
-    labels = _checked(list, classes)
-    if not labels or any(not isinstance(label, str | int | float) for label in labels):
-        raise TypeError(f"{labels!r:.40} are no classes")
-    return tuple(labels)
-
-
-def _checked(kind: type, value: object) -> Any:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
-    return value
