@@ -1,15 +1,16 @@
-"""What unseen rows decide: linear part, penalty, signals of two features, size, last refit."""
+"""What unseen rows decide: linear part, variety of supports, penalty, pairs, size, last refit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scm_train.families import costs
-from scm_train.families.growth import FamilySettings, apply
+from scm_train.families.growth import FamilyGrowth, FamilySettings, apply
 from scm_train.families.problem import Problem, Source, linear_scores
 from scm_train.families.start import start
 
@@ -30,12 +31,18 @@ SIZES = 40
 SLACK = 1.0005
 #: What a linear part has to bring, for it costs more than its LUTs say where rows are few.
 LINEAR_GAIN = 0.995
-#: The other penalty, for targets with much noise, and what it has to bring.
+#: Once the error on unseen rows has not been at its least for so many sizes, growth ends.
+PATIENCE = 10
+#: Supports of fewer bits from some of the thresholds, and the other penalty, are for few rows and
+#: much noise; what each has to bring.
+FEWEST_BITS, DRAWN_THRESHOLDS, VARIED_GAIN = 2, 24, 0.997
 NOISY_PENALTY, NOISY_GAIN = 20.0, 0.997
+#: The same of a classifier, whose error jumps more.
+UNSURE_PENALTY, CLASSES_GAIN = 8.0, 0.99
 #: Sums and differences of two features as signals: how many for each feature, and what they have
 #: to bring. With fewer rows than these they are chosen by luck, and with more features than these
 #: they take too much memory, a byte of every row each.
-PAIRS, PAIRS_GAIN = 4, 0.99
+PAIRS, PAIRS_GAIN = 8, 0.998
 PAIRED_ROWS, MOST_PAIRED = 1000, 64
 
 
@@ -50,6 +57,11 @@ class Size:
         """A part of it; what surrounds the families is there in any case."""
         luts = costs.HANDSHAKE_LUTS + share * (self.luts - costs.HANDSHAKE_LUTS)
         return Size(luts, None if self.families is None else max(1, round(share * self.families)))
+
+    def has_room(self, growth: FamilyGrowth) -> bool:
+        """Whether what has grown is no larger."""
+        most = self.families
+        return growth.prices.total <= self.luts and (most is None or len(growth.families) <= most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,33 +93,43 @@ def choose(
         return Choice(most_inputs, settings, size, False, np.empty(0), "budget")
 
     def tried(inputs: int, settings: FamilySettings) -> _Trial:
-        grown = [
-            _errors(*split, inputs, settings, _sizes(size), seed + k)
-            for k, split in enumerate(splits)
+        growths = [
+            _growth(*split, inputs, settings, size, seed + k) for k, split in enumerate(splits)
         ]
-        return _Trial(inputs, settings, np.mean(grown, axis=0))
+        return _Trial(inputs, settings, _mean_errors(growths))
 
     best = tried(0, settings)
     if most_inputs:
         best = best.or_if_less(tried(most_inputs, settings), LINEAR_GAIN**2)
-    if not problem.classes:
-        noisy = replace(settings, penalty=NOISY_PENALTY)
-        best = best.or_if_less(tried(best.inputs, noisy), NOISY_GAIN**2)
-        if len(problem) >= PAIRED_ROWS and 1 < problem.features <= MOST_PAIRED:
-            paired = replace(best.settings, pairs=PAIRS)
-            best = best.or_if_less(tried(best.inputs, paired), PAIRS_GAIN**2)
+    for change, gain in _changes(problem):
+        best = best.or_if_less(tried(best.inputs, replace(best.settings, **change)), gain)
     enough = int(np.flatnonzero(best.errors <= SLACK * best.errors.min())[0])
     chosen = _sizes(size)[enough]
     refit = False
     if not problem.classes:
         refitted = [
-            _errors(*split, best.inputs, best.settings, [chosen], seed + k, refit=True)
+            _refitted_error(*split, best.inputs, best.settings, chosen, seed + k)
             for k, split in enumerate(splits)
         ]
         refit = bool(np.mean(refitted) < best.errors[enough])
-    last = enough == len(best.errors) - 1
-    reason = "budget" if last else "unseen rows"
+    reason = "budget" if enough == SIZES - 1 else "unseen rows"
     return Choice(best.inputs, best.settings, chosen, refit, best.errors, reason)
+
+
+def _changes(problem: Source) -> Iterator[tuple[dict[str, Any], float]]:
+    """What is changed of the best settings so far, one after the other, and the share to be kept.
+
+    The error of real targets is a square, and its share too.
+    """
+    varied = {"fewest_bits": FEWEST_BITS, "drawn_thresholds": DRAWN_THRESHOLDS}
+    if problem.classes:
+        yield varied, CLASSES_GAIN
+        yield {"penalty": UNSURE_PENALTY}, CLASSES_GAIN
+        return
+    yield varied, VARIED_GAIN**2
+    yield {"penalty": NOISY_PENALTY}, NOISY_GAIN**2
+    if len(problem) >= PAIRED_ROWS and 1 < problem.features <= MOST_PAIRED:
+        yield {"pairs": PAIRS}, PAIRS_GAIN**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,29 +145,55 @@ class _Trial:
         return other if other.errors.min() < share * self.errors.min() else self
 
 
-def _errors(
+def _mean_errors(growths: Sequence[Iterator[float]]) -> Floats:
+    """The mean error at each of the sizes, as long as it makes sense to grow."""
+    errors: list[float] = []
+    for at_size in zip(*growths, strict=True):
+        errors.append(float(np.mean(at_size)))
+        # Before the first family all are equal, which is no reason to end.
+        if min(errors[-PATIENCE:]) > min(errors):
+            break
+    return np.array(errors)
+
+
+def _growth(
     problem: Source,
     unseen: Problem,
     inputs: int,
     settings: FamilySettings,
-    sizes: Sequence[Size],
+    size: Size,
     seed: int,
-    refit: bool = False,
-) -> Floats:
-    """The error on unseen rows at each of the sizes; ``refit`` is for one size."""
+) -> Iterator[float]:
+    """Grow to a size; the error on unseen rows at each of the sizes up to it."""
     growth, weights, intercept = start(problem, inputs, settings, seed)
     reached, loss = growth.pool.reached(unseen.codes), unseen.loss()
     scores = linear_scores(unseen, weights, intercept)
-    errors, families = [], 0
-    for size in sizes:
-        for _ in growth.grow(size.luts, size.families):
-            pass
-        if refit:
-            growth.refit()
-        apply(growth.families[families:], reached, scores)
-        families = len(growth.families)
-        errors.append(loss.error(scores))
-    return np.array(errors)
+    sizes = _sizes(size)
+    for family in growth.grow(size.luts, size.families):
+        while sizes and not sizes[0].has_room(growth):
+            yield loss.error(scores)
+            del sizes[0]
+        apply([family], reached, scores)
+    for _ in sizes:
+        yield loss.error(scores)
+
+
+def _refitted_error(
+    problem: Source,
+    unseen: Problem,
+    inputs: int,
+    settings: FamilySettings,
+    size: Size,
+    seed: int,
+) -> float:
+    """The error on unseen rows after growth to a size and a refit."""
+    growth, weights, intercept = start(problem, inputs, settings, seed)
+    for _ in growth.grow(size.luts, size.families):
+        pass
+    growth.refit()
+    scores = linear_scores(unseen, weights, intercept)
+    apply(growth.families, growth.pool.reached(unseen.codes), scores)
+    return unseen.loss().error(scores)
 
 
 def _sizes(size: Size) -> list[Size]:

@@ -60,11 +60,17 @@ class Prices:
             bits = input_bits + (len(signal.features) > 1)
             self.new[row, : len(thresholds)] = threshold_luts(thresholds, bits) + self._unbuilt[row]
 
+    def of(self, signals: NDArray, thresholds: NDArray, bits: int) -> float:
+        """What a family with entries of ``bits`` bits adds to the total."""
+        new = self.new[signals, thresholds].sum()
+        # What a signal takes to be built is in the price of each of its thresholds.
+        repeated = self._unbuilt[signals].sum() - self._unbuilt[np.unique(signals)].sum()
+        return float(bits + self.overhead + new - repeated)
+
     def add(self, signals: NDArray, thresholds: NDArray, bits: int) -> None:
         """Count a family with entries of ``bits`` bits; its thresholds are free from now on."""
-        self.total += bits + self.overhead
+        self.total += self.of(signals, thresholds, bits)
         for signal, threshold in zip(signals, thresholds, strict=True):
-            self.total += self.new[signal, threshold]
             self.new[signal] -= self._unbuilt[signal]
             self._unbuilt[signal] = 0.0
             self.new[signal, threshold] = 0.0

@@ -30,15 +30,19 @@ Floats = NDArray[np.float64]
 class FamilySettings:
     """How families grow.
 
-    ``bits`` per support; ``shrinkage`` is the share of the fitted coefficients that is taken;
-    ``penalty`` (in rows) pulls the coefficients of cells with few rows to 0. Each family sees
-    a ``row_share`` of the rows, and its bits are chosen on ``search_rows`` of them at most.
-    ``signals`` are drawn for each family where there are more. Entries have ``widths`` bits, on no
-    finer grid than ``2**lowest_place``. A signal has up to ``thresholds``; new ones count
-    ``threshold_share`` of their LUTs. A refit goes ``refit_step`` of the way, by ``refit_penalty``.
+    ``bits`` per support, or a random number from ``fewest_bits`` on; ``shrinkage`` is the share of
+    the fitted coefficients that is taken; ``penalty`` (in rows) pulls those of cells with few rows
+    to 0. Each family sees a ``row_share`` of the rows, and its bits are chosen on ``search_rows``
+    of them at most. ``signals`` of one feature are drawn for each family where there are more, and
+    so many of two that there are as many together, or as many as of one. Entries have ``widths``
+    bits, on no finer grid than ``2**lowest_place``. A signal has up to ``thresholds``, of which a
+    family sees about ``drawn_thresholds`` at random, or all; new ones count ``threshold_share`` of
+    their LUTs. There are ``pairs`` of features for each feature. A
+    refit goes ``refit_step`` of the way, by ``refit_penalty``.
     """
 
     bits: int = 5
+    fewest_bits: int = 5
     shrinkage: float = 0.3
     penalty: float = 2.0
     row_share: float = 0.8
@@ -47,6 +51,7 @@ class FamilySettings:
     widths: range = range(2, 6)
     lowest_place: int = -16
     thresholds: int = MOST_THRESHOLDS
+    drawn_thresholds: int | None = None
     threshold_share: float = 0.5
     refit_step: float = 0.5
     refit_penalty: float = 5.0
@@ -57,6 +62,9 @@ class FamilySettings:
     def for_budget(cls, luts: float, classifier: bool) -> FamilySettings:
         """Many families take small steps, few large ones; few share few, round thresholds."""
         return cls(
+            # Most of a cell's rows are sure of their class and have little weight: few rows' worth
+            # of the mean is much there.
+            penalty=0.5 if classifier else 2.0,
             shrinkage=float(np.clip(0.25 * np.sqrt(1000 / luts), 0.08, 0.4)),
             widths=range(2 if classifier else 3, 6),
             thresholds=63 if luts < 600 else 127 if luts < 2000 else MOST_THRESHOLDS,
@@ -98,12 +106,12 @@ class FamilyGrowth:
         self._counts, self._rng = pool.counts, rng
 
     def grow(self, luts: float, most: int | None) -> Iterator[Family]:
-        """Families until the budget is spent, ``most`` have joined, or none can be found."""
+        """Families until none fits the budget, ``most`` have joined, or none can be found."""
         failures = 0
         while self.prices.total < luts and (most is None or len(self.families) < most):
-            family = self._next(len(self.families) % self.outputs)
+            family = self._next(len(self.families) % self.outputs, luts)
             if family is None:
-                # Another draw of rows may do better, but not for ever.
+                # Another draw of rows may do better, or fit, but not for ever.
                 failures += 1
                 if failures > 3 * self.outputs:
                     return
@@ -140,7 +148,8 @@ class FamilyGrowth:
         gain = float(np.sum(change * (g - 0.5 * w_pulled * change)))
         return entries if gain > 0 else None
 
-    def _next(self, output: int) -> Family | None:
+    def _next(self, output: int, luts: float) -> Family | None:
+        """The next family, unless none gains anything or the one found takes more than ``luts``."""
         rows = self.rows
         scale = scale_of([rows.extent(output)], len(rows))
         part = Part(int(self._rng.integers(2**63)), self.settings.row_share)
@@ -162,10 +171,12 @@ class FamilyGrowth:
         )
         if entries is None:
             return None
-        before = self.prices.total
+        price = self.prices.of(signals, thresholds, entries.bits)
+        if self.prices.total + price > luts:
+            return None
         self.prices.add(signals, thresholds, entries.bits)
         rows.add(output, entries.values)
-        return Family(signals, thresholds, entries, output, self.prices.total - before, r)
+        return Family(signals, thresholds, entries, output, price, r)
 
     def _support(
         self, part: Part, scale: Scale
@@ -178,19 +189,38 @@ class FamilyGrowth:
         if not len(searched.weights):
             return (none, none), 0.0
         penalty = self.settings.penalty * float(searched.weights.mean())
-        prices = self.settings.threshold_share * self.prices.new[drawn]
+        prices = self._draw_thresholds(drawn)
         search = SupportSearch(self._counts[drawn], prices, penalty, self.prices.family)
-        support = find_support(searched, search, self.settings.bits)
+        support = find_support(searched, search, self._draw_bits())
         signals, thresholds = np.array(support, dtype=np.int64).reshape(-1, 2).T
         return (drawn[signals], np.ascontiguousarray(thresholds)), penalty
 
     def _draw_signals(self) -> NDArray[np.int64]:
-        count = len(self.pool.signals)
-        if count <= self.settings.signals:
-            return np.arange(count)
-        # Of many signals enough that good ones are among them, and families differ.
-        drawn = max(self.settings.signals, int(1.5 * np.sqrt(count)))
-        return np.sort(self._rng.choice(count, drawn, replace=False))
+        """Of many signals enough that good ones are among them, and families differ."""
+        pair = np.array([len(signal.features) > 1 for signal in self.pool.signals], dtype=bool)
+        singles = self._drawn(np.flatnonzero(~pair), self.settings.signals)
+        # Sums of two features are many, and none of them takes the place of a single one.
+        room = max(len(singles), self.settings.signals - len(singles))
+        pairs = self._drawn(np.flatnonzero(pair), room)
+        return np.sort(np.concatenate([singles, pairs]))
+
+    def _drawn(self, signals: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        if len(signals) <= most:
+            return signals
+        drawn = max(most, int(1.5 * np.sqrt(len(signals))))
+        return self._rng.choice(signals, drawn, replace=False)
+
+    def _draw_thresholds(self, drawn: NDArray[np.int64]) -> Floats:
+        """What new thresholds count, infinitely much where they are not drawn."""
+        prices = self.settings.threshold_share * self.prices.new[drawn]
+        if self.settings.drawn_thresholds is not None:
+            share = self.settings.drawn_thresholds / self._counts[drawn, None]
+            prices[self._rng.random(prices.shape) >= share] = np.inf
+        return prices
+
+    def _draw_bits(self) -> int:
+        fewest, most = self.settings.fewest_bits, self.settings.bits
+        return int(self._rng.integers(fewest, most + 1)) if fewest < most else most
 
     def _satisfied(self, sums: Sums, scale: Scale) -> float | None:
         """The smallest ``r`` for which the family satisfies the supervisory inequality.

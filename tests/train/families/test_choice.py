@@ -108,3 +108,47 @@ def test_refit_without_anything_left_changes_nothing() -> None:
     assert error() == pytest.approx(before, rel=0.02)
     same = [a is b for a, b in zip(families, growth.families, strict=True)]
     assert np.mean(same) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("errors", "wanted"),
+    [
+        ([9.0] * 20 + [5.0, 4.0, 6.0] + [7.0] * 17, 22 + choice.PATIENCE),
+        ([9.0] * 30 + [8.0] * 10, 40),
+        ([float(e) for e in range(50, 10, -1)], 40),
+    ],
+)
+def test_growth_ends_when_unseen_rows_have_not_gained_for_long(errors, wanted) -> None:
+    """Not before the first gain, and by the mean of all splits."""
+    found = choice._mean_errors([iter(errors), iter([e + 2 for e in errors])])
+    assert_array_equal(found, np.array(errors[:wanted]) + 1)
+
+
+def test_errors_by_size_are_those_of_what_fits() -> None:
+    rows, unseen = problem(0.2), problem(0.2, seed=1)
+    sizes = choice._sizes(SIZE)
+    errors = list(choice._growth(rows, unseen, 0, SETTINGS, SIZE, 0))
+    growth, _ = grown(rows, luts=0.0)
+    reached, scores = growth.pool.reached(unseen.codes), np.full((1, 500), rows.targets.mean())
+    for place in (0, 10, choice.SIZES - 1):
+        for _ in growth.grow(SIZE.luts, None):
+            if growth.prices.total > sizes[place].luts:
+                break
+        fitting = growth.families[: -1 if place < choice.SIZES - 1 else None]
+        found = scores.copy()
+        apply(fitting, reached, found)
+        assert errors[place] == pytest.approx(unseen.loss().error(found), rel=1e-12)
+    assert len(errors) == choice.SIZES
+
+
+@pytest.mark.parametrize(("gain", "fewest"), [(10.0, choice.FEWEST_BITS), (0.0, 5)])
+@pytest.mark.parametrize("classes", [0, 2])
+def test_varied_supports_need_less_error(monkeypatch, gain, fewest, classes) -> None:
+    name = "CLASSES_GAIN" if classes else "VARIED_GAIN"
+    monkeypatch.setattr(choice, name, gain)
+    rows = problem(0.2)
+    if classes:
+        rows = replace(rows, targets=(rows.targets[:, 0] > 1.2).astype(int), classes=2)
+    settings = choose(rows, 0.2, SIZE, SETTINGS, 0, 0).settings
+    assert settings.fewest_bits == fewest
+    assert (settings.drawn_thresholds is None) == (gain == 0)

@@ -6,7 +6,10 @@ from numpy.testing import assert_array_equal
 
 from scm_model import FamilyLayer, Layer, read_model, write_model
 from scm_train import ParameterError, SCMClassifier, SCMRegressor, SCNRegressor
-from scm_train.families.costs import SHARED, threshold_luts
+from scm_train.families.costs import SHARED, Prices, threshold_luts
+from scm_train.families.growth import FamilyGrowth, FamilySettings
+from scm_train.families.problem import Problem
+from scm_train.families.signals import Signal, make_pool
 
 
 def rows(seed=0, count=400):
@@ -163,3 +166,58 @@ def test_balanced_classes_find_the_rare_one():
     assert found[1].mean() > max(0.9, found[0].mean())
     with pytest.raises(ParameterError, match="class_weight must be None for targets"):
         SCMRegressor(class_weight="balanced").fit(x, y)
+
+
+@pytest.mark.parametrize("luts", [50, 80, 300, 1000])
+@pytest.mark.parametrize("count", [0, 2, 3])
+def test_no_family_takes_more_than_is_left(luts, count):
+    x, y = classes(count) if count else rows()
+    kind = SCMClassifier if count else SCMRegressor
+    assert kind(luts=luts, random_state=0).fit(x, y).history_.growth.luts <= luts
+
+
+def growth_of(settings, pairs=()):
+    codes = np.random.default_rng(0).integers(0, 256, size=(400, 3))
+    codes[:, 2] //= 64
+    pool = make_pool(codes, pairs, 63)
+    problem = Problem(codes, codes[:, :1] / 256.0, np.ones(400), 0, 8)
+    prices = Prices(pool, 8, 0.0)
+    family_rows = problem.family_rows(pool, np.zeros((3, 1)), np.zeros(1))
+    rng = np.random.default_rng(0)
+    return FamilyGrowth(pool, family_rows, 1, settings, prices, rng)
+
+
+def test_price_of_a_family_is_what_the_total_grows_by():
+    """A sum of two features is built once, whether one family or two ask for it."""
+    growth = growth_of(FamilySettings(), [Signal((0, 1), (1, 1))])
+    prices, before = growth.prices, growth.prices.total
+    signals, thresholds = np.array([3, 3, 0]), np.array([4, 9, 7])
+    expected = prices.of(signals, thresholds, 4)
+    apart = prices.new[signals, thresholds].sum()
+    assert expected == pytest.approx(4 + prices.overhead + apart - 9)
+    prices.add(signals, thresholds, 4)
+    assert prices.total - before == pytest.approx(expected)
+    assert prices.of(signals, thresholds, 4) == 4 + prices.overhead
+
+
+def test_single_features_are_drawn_beside_any_number_of_pairs():
+    pairs = [Signal(p, (1, s)) for p in ((0, 1), (0, 2), (1, 2)) for s in (1, -1)]
+    growth = growth_of(FamilySettings(signals=5), pairs)
+    for _ in range(20):
+        drawn = growth._draw_signals()
+        assert drawn[:3].tolist() == [0, 1, 2] and len(drawn) == 6
+
+
+def test_some_thresholds_are_drawn_and_few_are_all_drawn():
+    growth = growth_of(FamilySettings(drawn_thresholds=8))
+    drawn = np.mean([np.isfinite(growth._draw_thresholds(np.arange(3))) for _ in range(100)], 0)
+    counts = growth.pool.counts
+    assert counts[0] == 63 and counts[2] == 3
+    assert drawn[0].sum() == pytest.approx(8, abs=1) and drawn[0].min() > 0
+    assert drawn[2, :3].min() == 1
+
+
+def test_supports_have_a_random_number_of_bits():
+    growth = growth_of(FamilySettings(fewest_bits=2))
+    assert {growth._draw_bits() for _ in range(100)} == {2, 3, 4, 5}
+    assert growth_of(FamilySettings())._draw_bits() == 5
