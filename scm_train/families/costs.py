@@ -2,8 +2,8 @@
 
 A table of up to five bits is absorbed by the carry chain that adds it, a LUT for each bit of its
 entries; a comparison of a code looks at the bits above the threshold's trailing zeros, and is
-shared by all who use the same threshold. The figures are fitted to what Yosys makes of thirteen
-machines of 300 to 3,000 LUTs, so that none takes more than the sum.
+shared by all who use the same threshold. The figures are fitted to what Yosys makes of two dozen
+machines of 300 to 3,000 LUTs, so that none takes more than the sum, in LUTs or in their sites.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ LINEAR_LUTS = 5.0
 ADDING_LUTS = 2.5
 #: What is left of a comparator's LUTs where others compare the same code.
 SHARED = 0.8
-#: Comparisons of more bits than these are left to carry chains, which take LUT sites as well.
-LOOKED_UP_BITS = 12
+#: A comparison of a sum relative to that of a code: it is left to a carry chain and shares nothing.
+SUM_COMPARED = 5 / 3
+#: What a sum of two features takes beyond a LUT for each bit of their codes.
+SUM_LUTS = 3.0
 #: Expected cost of a family while its support is still being chosen.
 FAMILY_LUTS = 6.0
 
@@ -41,8 +43,7 @@ def threshold_luts(thresholds: NDArray[np.int64], input_bits: int) -> Floats:
     bits = np.maximum(input_bits - trailing, 1)
     # Of six bits and fewer one LUT; each more LUT takes the one before and five bits.
     luts = 1.0 + np.ceil(np.maximum(bits - LUT_INPUTS, 0) / (LUT_INPUTS - 1))
-    luts = np.where(bits > LOOKED_UP_BITS, luts + 1.0, SHARED * luts)
-    return np.where(bits == 1, 0.0, luts)
+    return np.where(bits == 1, 0.0, SHARED * luts)
 
 
 class Prices:
@@ -53,12 +54,13 @@ class Prices:
         self.overhead, self.family = ADDING_LUTS, FAMILY_LUTS
         # A sum of two features is built once, for all thresholds on it.
         self._unbuilt = np.array(
-            [input_bits + 1.0 if len(s.features) > 1 else 0.0 for s in pool.signals]
+            [input_bits + SUM_LUTS if len(s.features) > 1 else 0.0 for s in pool.signals]
         )
         self.new = np.zeros((len(pool.signals), int(pool.counts.max(initial=0))))
         for row, (signal, thresholds) in enumerate(zip(pool.signals, pool.thresholds, strict=True)):
-            bits = input_bits + (len(signal.features) > 1)
-            self.new[row, : len(thresholds)] = threshold_luts(thresholds, bits) + self._unbuilt[row]
+            summed = len(signal.features) > 1
+            luts = threshold_luts(thresholds, input_bits + summed) * (SUM_COMPARED if summed else 1)
+            self.new[row, : len(thresholds)] = luts + self._unbuilt[row]
 
     def of(self, signals: NDArray, thresholds: NDArray, bits: int) -> float:
         """What a family with entries of ``bits`` bits adds to the total."""
