@@ -78,9 +78,13 @@ def grown(
 
 
 def has_plant(learner: Learner) -> bool:
-    """Whether a plant can stand before what the learner grows."""
+    """Whether a plant can stand before what the learner grows.
+
+    A plant is fitted by squares, which a learner with another loss is asked to avoid.
+    """
     return (
         isinstance(learner, Regressor)
+        and learner.loss == "squared_error"
         and ALGORITHMS[learner._algorithm].linear
         and learner.mechanism is None
         and learner._code_bits() is not None

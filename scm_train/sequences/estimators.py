@@ -190,7 +190,7 @@ class SequenceRegressor(RegressorMixin, _Sequences):
     plant : bool
         Whether a linear model of all taps, with a polynomial of one or two of them, may stand
         before the nodes, or in their place: fitted to its free run where outputs come back, and
-        kept where validation records are predicted better.
+        kept where validation records are predicted better. Not for ``loss="huber"``.
     margin : float
         With feedback, how far beyond the training range such a machine sees signals and answers,
         as a share of the range on either side; less where it isn't stable there.
