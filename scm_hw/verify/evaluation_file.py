@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scm_hw.design import Design
+from scm_hw.emit.formats import input_fields
+from scm_hw.emit.identity import describe
 from scm_hw.load import Evaluation, classes_of
 from scm_hw.load.records import record_bit
 from scm_hw.verify.rows import CheckRows
@@ -57,4 +59,7 @@ def _inputs(design: Design, samples: Evaluation) -> tuple[list[str], NDArray[Any
     if samples.mechanism is not None and model.mechanism.kind == "external":
         columns.append(np.asarray(samples.mechanism, dtype=object))
         names += [f"P0_{target}" for target in model.targets]
-    return names, np.hstack(columns)
+    # A processor may have inputs that its model has no use for.
+    spare = [field.name for field in input_fields(describe(design))][len(names) :]
+    columns += [np.zeros((len(samples), len(spare)), dtype=int).astype(object)]
+    return [*names, *spare], np.hstack(columns)

@@ -296,6 +296,17 @@ def test_the_notebook_of_a_machine_with_memory(tmp_path: Path) -> None:
         assert f"{name}: RMSE PC {units['pc']:.6g}, HW {units['hw']:.6g}" in ran.stdout
 
 
+def test_the_notebook_of_a_processor(tmp_path: Path) -> None:
+    """Inputs that its model has no use for are in the rows too."""
+    model = small_model(tmp_path / "pump.npz")
+    done = built(tmp_path, "axil", model=model, reload="all")
+    assert len(done.design.input_ranges) > len(done.design.model.signals)
+    ran = notebook(done)
+    assert ran.returncode == 0 and ", 0 mismatches" in ran.stdout, ran.stderr
+    for name, units in done.report["rmse_units"].items():
+        assert f"{name}: RMSE PC {units['pc']:.6g}, HW {units['hw']:.6g}" in ran.stdout
+
+
 def test_the_notebook_is_one(dma: Build) -> None:
     nbformat.validate(nbformat.read(dma.folder / "pump.ipynb", as_version=4))
 
