@@ -28,7 +28,7 @@ class FreeLoader(Component):
     """Writes any word to the bank that is not read, and swaps the banks at any time: what is on the
     pins decides."""
 
-    def __init__(self, plan: UploadPlan) -> None:
+    def __init__(self, plan: UploadPlan, key: object = None) -> None:
         self.plan = plan
         pins = {"start": In(1), "valid": In(1), "data": In(8), "revert": In(1), "status": Out(8)}
         writes = {
