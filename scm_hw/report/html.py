@@ -10,6 +10,7 @@ from typing import Any
 
 from scm_hw.design import Design
 from scm_hw.report._html_accuracy import accuracy_section, predictions_section
+from scm_hw.report._html_adaptation import adaptation_section
 from scm_hw.report._html_blocks import blocks_section
 from scm_hw.report._html_elements import Html, count, el, figure_of, join, name, text
 from scm_hw.report._html_features import features_sections
@@ -45,6 +46,7 @@ def html_report(report: dict[str, Any], design: Design, rows: CheckRows) -> str:
         storage_section(report),
         blocks_section(design),
         pipeline_section(report, design),
+        *adaptation_section(report),
         resources_section(report),
         *routed_sections(report),
         *power_section(report),

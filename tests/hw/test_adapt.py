@@ -208,6 +208,8 @@ def test_a_build_says_how_it_learns(tmp_path: Path) -> None:
     assert told["update_delay_samples"] == UPDATE_DELAY
     assert told["oldest_target_samples"] == 5 and told["step"] == 1 / 16
     assert told["drift"]["threshold"] > 0 and told["lut_estimate"] > 100
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Learning on the chip" in page and "an update every 1 cycle" in page
     names = [port["name"] for port in done.report["formats"]["in_data"]]
     assert names[-5:] == ["target_y0", "age", "learn", "freeze", "restart"]
     assert [port["name"] for port in done.report["formats"]["out_data"]][1:] == ["error", "drift"]
