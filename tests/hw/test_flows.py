@@ -74,7 +74,7 @@ def test_a_wrong_core_fails_in_fusesoc(built: Path, tmp_path: Path) -> None:
     """The bench is the one of the build, with its vectors."""
     wrong = tmp_path / "wrong"
     wrong.mkdir()
-    for path in built.iterdir():
+    for path in filter(Path.is_file, built.iterdir()):
         text = path.read_bytes()
         if path.name == "vectors_out.hex":
             lines = text.decode().split("\n")
