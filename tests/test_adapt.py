@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -95,6 +96,25 @@ def test_a_plant_that_moves_is_followed(path: Path) -> None:
     watched.adapt(X, y, freeze=True)
     assert watched.adapter_.drift[last].all() and not watched.adapter_.drift[:100].any()
     assert_array_equal(watched.adapt(X[:9], restart=True), watched.adapt(X[:9]))
+
+
+def test_categories_are_learned_from_as_well(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.uniform(size=300), "c": rng.choice(["u", "v", "w"], 300)})
+    y = frame["a"].to_numpy() + (frame["c"] == "u").to_numpy()
+    learner = SCMRegressor(luts=60, random_state=0, categories=("c",)).fit(frame, y)
+    learner.save(tmp_path / "model.npz", frame[:50], y[:50])
+    learner = SCMRegressor.load(tmp_path / "model.npz")
+    found = learner.adapt(frame, y + 0.5)
+    assert np.abs(found - y - 0.5)[-50:].mean() < np.abs(found - y - 0.5)[:50].mean()
+    design = load_design(tmp_path / "model.npz", BOARD, Options(adapt=AdaptSettings()))
+    own, machine = learner.adapter_.adaptation, learner.machine_
+    span = machine.target_max - machine.target_min
+    words = own.target_words((y[:, None] + 0.5 - machine.target_min) / span)
+    rows = hardware_inputs(design, frame.to_numpy(dtype=object))
+    rows = design.adaptive.join(design.adaptive.split(rows)[0], controls_of(own, 300, words))
+    integers = design.interpret(rows)[:, 0]
+    assert_array_equal(found, machine.target_min[0] + span[0] * (integers * 2.0**-own.grid_bits))
 
 
 def test_what_the_estimator_refuses(path: Path) -> None:

@@ -97,6 +97,19 @@ def test_the_core_is_exact_under_stalls_and_resets(kind: str, settings: str, han
     assert (design.interpret(rows)[:, :outputs] != fixed).any(axis=1).mean() > 0.3
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"output_units": True, "input_format": ("x1=adc:10:-5:5",), "input_register": True},
+        {"output_bits": 9, "latency": 9},
+    ],
+    ids=str,
+)
+def test_units_precision_and_registers_of_a_design(options: dict) -> None:
+    design = learns(machine("nodes"), **options)
+    verdict(design, stream(design, 90)).check()
+
+
 @cache
 def answered(kind: str) -> tuple[Design, np.ndarray, np.ndarray]:
     """A stream, and what the core itself gives for it."""
