@@ -115,7 +115,8 @@ def ports_alone(options: argparse.Namespace) -> Path:
             f"can't simulate in verilator: it finds no module {options.top}; check --top"
         )
     shown = f'public_flat_rw -module "{options.top}" -var'
-    ports = [f'{shown} "{port.strip()}"' for port in header[1].split(",")]
+    # A header may have directions and widths before the names.
+    ports = [f'{shown} "{port.split()[-1]}"' for port in header[1].split(",")]
     path: Path = options.workdir / "ports.vlt"
     path.write_text("\n".join(["`verilator_config", *ports, ""]), encoding="utf-8")
     return path
