@@ -103,6 +103,8 @@ class FamilyGrowth:
         self.pool, self.rows, self.outputs = pool, rows, outputs
         self.settings, self.prices = settings, prices
         self.families: list[Family] = []
+        #: The family found last takes more than the budget has left.
+        self.full = False
         self._counts, self._rng = pool.counts, rng
 
     def grow(self, luts: float, most: int | None) -> Iterator[Family]:
@@ -172,7 +174,8 @@ class FamilyGrowth:
         if entries is None:
             return None
         price = self.prices.of(signals, thresholds, entries.bits)
-        if self.prices.total + price > luts:
+        self.full = self.prices.total + price > luts
+        if self.full:
             return None
         self.prices.add(signals, thresholds, entries.bits)
         rows.add(output, entries.values)

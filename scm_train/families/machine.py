@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scm_train.families.choice import Size, choose
-from scm_train.families.growth import Family, FamilySettings, apply
+from scm_train.families.choice import Choice, Size, choose
+from scm_train.families.growth import Family, FamilyGrowth, FamilySettings, apply
 from scm_train.families.problem import Problem, Source, linear_scores
 from scm_train.families.signals import SignalPool
 from scm_train.families.start import most_inputs, start
@@ -60,10 +60,14 @@ def fit_families(
         pass
     if choice.refit:
         growth.refit()
-    reason = choice.reason
-    if reason == "budget" and growth.prices.total < choice.size.luts:
-        reason = "families" if len(growth.families) == choice.size.families else "no family"
     return FittedFamilies(
         growth.pool, growth.families, weights, intercept, growth.prices.total, choice.errors,
-        reason,
+        _reason(choice, growth),
     )  # fmt: skip
+
+
+def _reason(choice: Choice, growth: FamilyGrowth) -> str:
+    """Why the machine has the size that it has."""
+    if choice.reason != "budget" or growth.full or growth.prices.total >= choice.size.luts:
+        return choice.reason
+    return "families" if len(growth.families) == choice.size.families else "no family"
