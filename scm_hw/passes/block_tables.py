@@ -51,6 +51,7 @@ def block_tables(program: Program) -> Program:
             else:
                 terms.append((new, weight))
         for index, low in waiting.items():
+            # Both levels of a pair are in `waiting`; one of them builds the table.
             if index < partner[index]:
                 terms.append((_joined(build, program, (low, waiting[partner[index]]), op.name), 1))
         return build.sum(terms, op.constant, name=op.name)
@@ -66,6 +67,7 @@ def _pair_up(program: Program, level: Callable[[Ref], Ref | None]) -> dict[Ref, 
             levels = sorted(_levels_of(op, level))
             together.update(combinations(levels, 2))
     partner: dict[Ref, Ref] = {}
+    # Ties are settled by references: the result is the same in every run.
     for (a, b), readers in sorted(together.items(), key=lambda item: (-item[1], item[0])):
         if readers >= MIN_READERS and a not in partner and b not in partner:
             partner[a], partner[b] = b, a

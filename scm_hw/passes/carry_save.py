@@ -17,7 +17,7 @@ from scm_hw.passes.sum_terms import PlainTerm
 
 
 def complemented(build: Rewriter, term: PlainTerm, name: str) -> tuple[PlainTerm, int]:
-    """A term that is added, and a constant, for one that is taken off."""
+    """A subtracted term as an added one and a constant: `-v` is `(ones - v) - ones`."""
     if term.weight > 0:
         return term, 0
     ones = (1 << build.ranges[term.ref].width) - 1
@@ -30,6 +30,7 @@ def add_up(build: Rewriter, terms: Sequence[PlainTerm], reach: Range, name: str)
     """The sum of all terms, which are added, modulo a power of two that has room for `reach`."""
     rows = [_placed(build, term.ref, term.weight, name) for term in terms]
     while len(rows) > 2:
+        # The three that are ready first, so that late words pass through few levels.
         rows.sort(key=lambda ref: (build.arrival(ref), ref))
         parity, majority = _full_adders(build, rows[:3], name)
         rows = [*rows[3:], parity, _placed(build, majority, 2, name)]

@@ -49,6 +49,7 @@ class Cuts:
         # Values side by side are no more than these values.
         if not isinstance(op, Constant | Concat) and self._known[ref].low >= 0:
             found.add(frozenset((ref,)))
+        # A constant has no operands, and so the empty cut.
         if not isinstance(op, Input):
             found |= self._joined(operands(op))
         return self._smallest(found)
@@ -57,6 +58,8 @@ class Cuts:
         """Cuts that decide all of these."""
         joined: set[Cut] = {frozenset()}
         for ref in dict.fromkeys(refs):
+            # Reduced after each operand: all combinations of all operands would be exponentially
+            # many.
             joined = set(self._smallest({a | b for a in joined for b in self.of[ref]}))
         return joined
 
@@ -67,6 +70,7 @@ class Cuts:
         for bits, _, cut in sized:
             if bits > self.most_bits or len(kept) == MOST_CUTS:
                 break
+            # A cut that contains another one costs more bits and decides no more.
             if not any(other <= cut for other in kept):
                 kept.append(cut)
         return tuple(kept)

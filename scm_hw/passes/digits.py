@@ -1,9 +1,9 @@
 """A sum of few words against a bound, digit by digit, where a carry chain would give only a sign.
 
-From the lowest bits up, all that the digits so far can tell is carried on as a state of a few
-values: how often `2**k` they are beyond the bound, `floor((sum - bound) / 2**k)`. A digit of each
-word and the state are what a LUT has inputs, so that two words of five bits take three LUTs, where
-an adder takes one for each bit and its carry chain.
+From the lowest bits up, the digits so far are summed up in a state of a few values,
+`floor((sum - bound) / 2**k)`: how many times `2**k` they are beyond the bound. A digit of each word
+and the state fill the inputs of a LUT, so that two words of five bits take three LUTs, where an
+adder takes one for each bit and its carry chain.
 """
 
 from __future__ import annotations
@@ -80,8 +80,10 @@ def _entries(step: _Step, signs: list[int], widths: list[int], *, last: bool) ->
     entries = []
     # The first word is in the lowest bits of the index.
     for number, *digits in product(states, *(range(1 << width) for width in reversed(widths))):
+        # State numbers beyond the last never occur.
         before = step.before[min(number, len(step.before) - 1)]
         total = before + sum(s * d for s, d in zip(reversed(signs), digits, strict=True))
+        # A shift of a negative integer rounds down, as the state is defined.
         after = total >> step.bits
         entries.append(int(total >= 0) if last else after - step.after.start)
     return entries

@@ -110,6 +110,7 @@ class _Families:
 
     def chosen(self) -> list[_Family]:
         """One after the other the family that saves most, of terms that are in none yet."""
+        # The heap holds gains as they were last weighed; only its head is weighed again.
         waiting = [(-self._gain(cut), sorted(cut), cut) for cut in self._supports]
         heapify(waiting)
         chosen: list[_Family] = []
@@ -119,7 +120,7 @@ class _Families:
             if gain <= 0:
                 heappop(waiting)
             elif gain < -expected:
-                # Terms have gone since it was weighed.
+                # Other families have taken some of its terms since it was weighed.
                 heapreplace(waiting, (-gain, order, cut))
             else:
                 heappop(waiting)
@@ -141,6 +142,7 @@ class _Families:
         while True:
             wider = {cut | near for ref in cut for near in self._near[ref]} - {cut}
             wider = {each for each in wider if self.cuts.bits(each) <= self._room}
+            # Ties are settled by references: the result is the same in every run.
             best = max(wider, key=lambda each: (self._worth(each), sorted(each)), default=cut)
             if self._worth(best) <= self._worth(cut):
                 return cut
@@ -161,6 +163,7 @@ class _Families:
     def _members(self, cut: Cut) -> list[int]:
         """The free terms that see no more than this."""
         refs = sorted(cut)
+        # Six bits have few subsets: these are looked up, instead of searching all terms.
         found = {
             place
             for size in range(1, len(refs) + 1)

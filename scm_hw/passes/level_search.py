@@ -53,6 +53,7 @@ class _Buckets:
 
     def before(self, bucket: int) -> int:
         """How many thresholds the first code of a bucket has reached."""
+        # A threshold at the start of a bucket is reached by every code in it.
         return sum(t <= bucket << self.low_bits for t in self.thresholds)
 
     @property
@@ -87,6 +88,7 @@ class _Buckets:
 
     def _numbers(self) -> tuple[int, ...]:
         numbers = []
+        # The bucket is in the low bits of the index. An outcome that is set is below its threshold.
         for outcomes in range(1 << self.most):
             for bucket in range(1 << self.top_bits):
                 ranks = range(len(self.inside(bucket)))

@@ -101,6 +101,7 @@ class _LevelTables:
         by_input: dict[Ref, list[Ref]] = {}
         for op in self.program.ops:
             for ref in operands(op) if isinstance(op, Sum) else ():
+                # A code that is added as a number is no bit of itself.
                 if ref in self.source and ref != self.source[ref]:
                     by_input.setdefault(self.source[ref], []).append(ref)
         found = {}
@@ -121,11 +122,13 @@ class _LevelTables:
         input_bits = source.high.bit_length()
         lowest = min(self._lowest_bit(ref, input_bits) for ref in bits)
         width = input_bits - lowest
+        # Tried first: a field of the code is wires, while thresholds need comparisons.
         if width <= MAX_LEVEL_BITS:
             codes = tuple(level << lowest for level in range(1 << width))
             return Level(codes, offset=lowest, width=width)
         tests = [self._bounds(ref) for ref in bits]
         thresholds = sorted({bound for bounds in tests for bound in bounds})
+        # Each level is represented by its lowest code.
         if all(tests) and len(thresholds) < 1 << MAX_LEVEL_BITS:
             return Level((0, *thresholds), thresholds=tuple(thresholds))
         return None

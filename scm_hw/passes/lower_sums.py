@@ -20,11 +20,11 @@ from scm_hw.passes.sum_chains import Chains, deal, spread
 from scm_hw.passes.sum_terms import PlainTerm, TableTerm, Term, Terms, is_product
 from scm_hw.target import Technology
 
-# Of a sum, how many LUTs a nanosecond is worth.
+# How many LUTs of a sum a nanosecond is worth.
 LUTS_PER_NS = 1.0
 # Products that DSP blocks add up one after the other; as many as are cut together.
 CASCADED = 2
-# Fewer words than these are added as soon one after the other.
+# Fewer words than these are added just as fast one after the other.
 MIN_SAVED = 4
 
 
@@ -84,7 +84,8 @@ class _SumLowering:
         self.build = build
         self.name = name
         self.tech = terms.tech
-        # Bits that additions carry in, the first to be there last.
+        # Bits that additions carry in, the earliest last. None yet: `_cascaded` adds products, and
+        # DSP blocks carry nothing in.
         self.carried: list[PlainTerm] = []
         self.additions = 0
         self.collected = collected = self._cascaded(terms.collected())
@@ -124,6 +125,8 @@ class _SumLowering:
             row, more = complemented(self.build, term, name)
             rows.append(row)
             constant += more
+        # Sums wrap around here, so a negative constant is as good as its residue, which tables take
+        # in.
         (held,), _ = spread([tables], constant % (1 << result.width))
         ordered = sorted(held, key=lambda term: (term.arrival, term.range))
         pairs = [self._chain(ordered[start : start + 2]) for start in range(0, len(held), 2)]
@@ -144,7 +147,9 @@ class _SumLowering:
         bound = op.bound - self.constant
         bit = max((high - bound).bit_length(), (bound - low).bit_length())
         chains, growth = spread(self.chains, (1 << bit) - bound)
+        # About the LUTs of a comparison with a constant.
         comparison = -(-high.bit_length() // self.tech.lut_inputs)
+        # Tables begin at 0, so an offset below 0 has no room in them.
         if bound <= 1 << bit and 0 <= growth <= comparison:
             return self.build.add(Field(self._add_up(chains, 0), bit, 1, name=op.name))
         return self.build.add(AtLeast(self._add_up(self.chains, 0), bound, name=op.name))
@@ -160,6 +165,7 @@ class _SumLowering:
         ends = self._joined(self.chains, 2)
         words = [Word(end.ref, self.build.ranges[end.ref].width, end.weight) for end in ends]
         bound = op.bound - self.constant
+        # Adding the ends would take a LUT for each bit of the wider one.
         luts = digit_luts(words, bound, self.tech)
         if luts is None or luts >= max(word.width for word in words):
             return None
@@ -175,6 +181,7 @@ class _SumLowering:
         """The ends of the chains, added up until so many are left."""
         results = [self._chain(chain) for chain in chains]
         while len(results) > count:
+            # The two that are ready first, so that late ends pass through few additions.
             results.sort(key=lambda term: (term.arrival, term.ref))
             results = [*results[2:], self._add(results[1], results[0])]
         return results

@@ -76,7 +76,7 @@ def _index(program: Program, ref: Ref) -> Ref:
 
 
 def _word(program: Program, ref: Ref, weight: int, width: int) -> tuple[Word | None, int]:
-    """A term as a word and a constant, where it is its level, or what its level leaves to all."""
+    """A term as a word and a constant: its level, or minus its level, beyond a constant."""
     op = program.ops[ref]
     if abs(weight) != 1:
         return None, 0
@@ -112,6 +112,7 @@ def _pairs(nodes: Sequence[_Node]) -> list[Pair]:
     left, found = list(nodes), []
     while left:
         count = Counter(pair for node in left for pair in _pairs_of(node))
+        # Ties are settled by the pair itself: the result is the same in every run.
         best = min(count, key=lambda pair: (-count[pair], pair))
         found.append(best)
         left = [node for node in left if best not in _pairs_of(node)]

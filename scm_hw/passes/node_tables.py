@@ -24,6 +24,7 @@ def node_tables(program: Program, tech: Technology) -> Program:
     uses = program.uses()
 
     def visit(build: Rewriter, op: Op, refs: tuple[Ref, ...]) -> Ref | None:
+        # A sum that others read has to stay, so a table would be extra logic.
         if not isinstance(op, AtLeast) or uses[op.value] != 1:
             return None
         source = build.ops[refs[0]]
@@ -83,6 +84,7 @@ def _two_tables(
     if not a.values or not b.values:
         return None
     class_a, class_b = _classes(a.values, b.values, bound), _classes(b.values, a.values, bound)
+    # A single class: this table never makes a difference.
     if not any(class_a):
         bits = tuple(int(a.values[0] + y >= bound) for y in b.values)
         return build.table(b.index, bits, name=name)
@@ -96,6 +98,7 @@ def _two_tables(
     contents = []
     for q in range(1 << build.ranges[right].width):
         for p in range(1 << build.ranges[left].width):
+            # Class numbers beyond the last never occur.
             x = a.values[class_a.index(min(p, max(class_a)))]
             y = b.values[class_b.index(min(q, max(class_b)))]
             contents.append(int(x + y >= bound))
@@ -105,6 +108,8 @@ def _two_tables(
 def _classes(mine: tuple[int, ...], other: tuple[int, ...], bound: int) -> tuple[int, ...]:
     """A number for each of my values, equal where no value of the other tells them apart."""
     distinct = sorted(set(other))
+    # The values of the other that reach the bound are those from some value up, so their number
+    # alone tells which they are: equal numbers are equal behaviour.
     reached = [len(distinct) - bisect_left(distinct, bound - value) for value in mine]
     rank = {count: number for number, count in enumerate(sorted(set(reached)))}
     return tuple(rank[count] for count in reached)

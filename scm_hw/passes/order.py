@@ -33,7 +33,7 @@ class Choices:
     """What is left open by the program itself, and depends on device, clock and room."""
 
     tech: Technology
-    # Two levels are looked up in one block RAM: asked for, or LUTs don't suffice without.
+    # Two levels are looked up in one block RAM: on request, or where LUTs alone don't suffice.
     block_tables: bool = False
     # Nodes add what they have in common once: taken where the finished layout is better for it.
     share_bits: bool = False
@@ -67,10 +67,10 @@ class Pass:
     options: Callable[[Choices], Options | None] = _always
 
 
-# Each pass relies on those before it: comparisons are in lowest terms before levels are told by
-# them, tables are there before nodes become one, nodes are tables before those of the same few bits
-# are added up, and parity is shared among the nodes that remain. To all of them comparisons are
-# bits, so these are laid out last.
+# Each pass relies on those before it: comparisons are in lowest terms before levels are derived
+# from them, tables exist before nodes become one, nodes are tables before those of the same few
+# bits are added up, and parity is shared among the nodes that remain. All of these take comparisons
+# as single bits, so how comparisons of codes are built is decided last.
 ALWAYS = (
     Pass("simplify", simplify),
     Pass("level_tables", level_tables, _of_technology),
@@ -83,6 +83,8 @@ ALWAYS = (
     Pass("lower_argmax", lower_argmax),
     Pass("shared_comparisons", shared_comparisons, _of_technology),
 )
+# lower_sums is last: it leaves sums of two operands, in which the others would no longer see which
+# terms nodes have in common.
 BY_CHOICE = (
     Pass("block_tables", block_tables, lambda c: {} if c.block_tables else None),
     Pass("share_bits", share_bits, lambda c: {} if c.share_bits else None),
@@ -124,6 +126,7 @@ class Passes:
         self.program = program
         self.passes = PASSES if passes is None else passes
         self.reference = Reference(program, rows)
+        # Programs by the passes and options that led to them, since many choices begin alike.
         self._known: dict[tuple[object, ...], Program] = {}
         self._told = 0
 
@@ -156,6 +159,7 @@ class Passes:
 
     def _applied(self, one: Pass, before: Program, options: Options) -> Program:
         after = one.function(before, **options)
+        # A pass that finds nothing to do returns its argument, which has been compared already.
         if after is not before:
             self.reference.check(one.name, after)
         return after

@@ -12,7 +12,7 @@ from scm_hw.passes.sample import corner_rows, random_rows
 
 # Enough rows that an operation spends more time in NumPy than on the way to it, and no more.
 OWN_ROWS = 256
-# Of so many random codes a classifier's closest calls are taken.
+# A classifier's closest calls are chosen among this many random codes.
 CANDIDATES = 1000
 
 Rows = NDArray[np.int64]

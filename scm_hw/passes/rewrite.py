@@ -49,6 +49,7 @@ class Rewriter(Builder):
     def arrival(self, ref: Ref) -> float:
         """When a value is there if nothing is registered, in nanoseconds."""
         assert self.tech is not None, "times are those of a technology"
+        # Operands stand before their readers, so filling up in order needs no recursion.
         while len(self._arrivals) <= ref:
             op = self.ops[len(self._arrivals)]
             start = max((self._arrivals[r] for r in operands(op)), default=0.0)
@@ -71,6 +72,7 @@ class Rewriter(Builder):
                 constant += weight * op.value
             else:
                 weights[ref] = weights.get(ref, 0) + weight
+        # Equal terms of opposite signs have cancelled out by now.
         kept = {ref: weight for ref, weight in weights.items() if weight}
         if not kept:
             return self.constant(constant)
@@ -119,6 +121,7 @@ def without_dead(program: Program) -> Program:
     for ref in range(len(program.ops) - 1, -1, -1):
         if ref in needed:
             needed.update(operands(program.ops[ref]))
+    # Sorted, so that operands still stand before their readers.
     place = {ref: i for i, ref in enumerate(sorted(needed))}
     ops = tuple(
         with_operands(program.ops[ref], tuple(place[r] for r in operands(program.ops[ref])))

@@ -105,6 +105,8 @@ def _carry(build: Rewriter, parts: list[Ref], signs: list[int]) -> tuple[Ref, in
 
 def _parity_signs(signs: Signs) -> Signs:
     """The sign of the parity in each node."""
+    # The sign of the first, times the signs of all relative to it. In an odd number of them the
+    # first cancels out.
     product: Signs = np.prod(signs, axis=1, dtype=np.int8)
     return product if signs.shape[1] % 2 else product * signs[:, 0]
 
@@ -148,6 +150,7 @@ def _planned(nodes: list[Node], bits: list[Ref]) -> _Plan:
             if ref in place and abs(weight) == 1:
                 signs[row, place[ref]] = weight
     columns = list(range(len(bits)))
+    # An adder takes more signs than it leaves, so this ends.
     while nodes and (groups := _groups(signs)):
         signs, columns = _added(plan, nodes, signs, columns, groups)
     for (ref, _), row_signs in zip(nodes, signs, strict=True):
@@ -176,6 +179,7 @@ def _added(
         signs[np.ix_(rows, np.array(group))] = 0
         plan.adders.append(tuple(columns[i] for i in group))
     signs = np.concatenate([signs, parities], axis=1)
+    # Columns that no node adds any more would only slow down the next level.
     live = np.flatnonzero(signs.any(axis=0))
     return signs[:, live], [columns[i] for i in live]
 
@@ -185,8 +189,11 @@ def _groups(signs: Signs) -> list[tuple[int, ...]]:
     count = signs.shape[1]
     if count == 2 and bool(np.all(signs)) and _gain(len(signs), 2) > 0:
         return [(0, 1)]
+    # float32 makes this a BLAS product, and counts of nodes stay exact in it.
     wide = signs.astype(np.float32)
+    # A column whose sign is opposite in every node needs as few carries as one that always agrees.
     alike = np.abs(wide.T @ wide)
+    # For each column, four products of k by nodes by k, with k neighbours.
     most = int((BUDGET / (4 * len(signs) * max(count, 1))) ** 0.5)
     free = np.ones(count, dtype=bool)
     found: list[tuple[int, ...]] = []
@@ -207,11 +214,13 @@ def _best_pair(signs: Signs, first: int, others: NDArray[np.intp]) -> tuple[int,
     """The two columns that save most together with the first; none where none do."""
     if len(others) < 2:
         return ()
+    # Relative to the first, a pair has four combinations of signs: each is a kind of carry.
     relative = signs[:, [first]] * signs[:, others]
     sides = [(relative == sign).astype(np.float32) for sign in (1, -1)]
     # By the signs of the pair: in how many nodes it has them.
     kinds = np.stack([a.T @ b for a in sides for b in sides])
     gain = _gain(kinds.sum(axis=0), (kinds > 0).sum(axis=0))
+    # Every pair once, and no column with itself.
     gain[np.tril_indices(len(others))] = -np.inf
     a, b = divmod(int(np.argmax(gain)), len(others))
     return (int(others[a]), int(others[b])) if gain[a, b] > 0 else ()

@@ -43,6 +43,7 @@ def shared_comparisons(program: Program, tech: Technology) -> Program:
     # Smaller LUTs leave wide comparisons to carry chains.
     if not tech.wide_luts:
         return program
+    # One input of the LUT is the outcome of the bits below.
     top = tech.lut_inputs - 1
     groups = _groups(program, top, tech.lut_inputs)
     known = ranges(program)
@@ -56,6 +57,8 @@ def shared_comparisons(program: Program, tech: Technology) -> Program:
             name = build.ops[code].name
             below = _look(build, code, group, place, f"{name}.low")
             high = build.add(Field(code, place, top, name=f"{name}.high"))
+        # High bits and outcome reach `2 * high + 1` where the high bits are above the bound's, or
+        # equal to them with the low bits reached.
         both = build.add(Concat((below, high), (1, top), name=f"{op.name}.seen"))
         return build.add(AtLeast(both, 2 * (op.bound >> place) + 1, name=op.name))
 
@@ -131,6 +134,8 @@ def _look(build: Rewriter, code: Ref, group: _Group, place: int, name: str) -> R
     index = build.add(
         Concat(tuple(parts), (width, *(1 for _ in group.chosen)), name=f"{name}.seen")
     )
+    # No bound has chosen bits that are missing from `lows`: the high bits differ from all of them
+    # then, and any answer will do.
     contents = tuple(
         int(code_low >= lows.get(which, 1))
         for which in range(1 << len(group.chosen))

@@ -68,6 +68,7 @@ def _at_least(build: Rewriter, value: Ref, bound: int, name: str) -> Ref:
     if isinstance(source, Sum):
         common = math.gcd(*source.weights)
         terms = [(r, w // common) for r, w in zip(source.operands, source.weights, strict=True)]
+        # `-(-x // g)` is the ceiling in integers of any size.
         bound = -((source.constant - bound) // common)
         value = build.sum(terms, name=source.name)
         reduced = build.ops[value]

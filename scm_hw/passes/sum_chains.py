@@ -14,7 +14,7 @@ from scm_hw.target import Technology, addition, luts_per_bit
 Chains = list[Sequence[Term]]
 _T = TypeVar("_T")
 
-# Terms that arrive within this many levels of logic of the first are there from the start.
+# Terms that arrive within this many levels of logic of the first count as there from the start.
 EARLY_LEVELS = 1.5
 
 
@@ -25,7 +25,8 @@ def deal(terms: list[Term], luts_per_ns: float, tech: Technology) -> Chains:
     what is there from the start is added up while they are awaited.
     """
     awaited = min(term.arrival for term in terms) + EARLY_LEVELS * tech.level
-    # Narrow terms first, tables behind what is none and can't be absorbed.
+    # Narrow terms first. Tables last, since an addition absorbs only its second operand, and the
+    # first term of a chain is nobody's second.
     ordered = sorted(terms, key=_order)
     early = [term for term in ordered if term.arrival <= awaited]
     late = [term for term in ordered if term.arrival > awaited]
@@ -35,12 +36,13 @@ def deal(terms: list[Term], luts_per_ns: float, tech: Technology) -> Chains:
 
 
 def _cut(terms: Sequence[_T], count: int) -> list[Sequence[_T]]:
+    # Terms are sorted by size: dealt out in turn, each chain gets narrow and wide ones.
     return [terms[start::count] for start in range(count)]
 
 
 @dataclass(frozen=True)
 class _Weighed:
-    """What the cost of a dealing depends on, of a term."""
+    """The properties of a term that the cost of a dealing depends on."""
 
     arrival: float
     range: Range
@@ -62,7 +64,7 @@ def _table_luts(term: Term, tech: Technology) -> int:
 
 @dataclass(frozen=True)
 class _Dealing:
-    """So many chains of each kind, their LUTs, and when the sum is there."""
+    """The number of chains of each kind, their LUTs, and when the sum is ready."""
 
     early: int
     late: int
@@ -70,7 +72,7 @@ class _Dealing:
     ready: float
 
 
-# The nodes of a layer are much alike.
+# The nodes of a layer are much alike, so most of their sums have been weighed before.
 @lru_cache(maxsize=1 << 10)
 def _dealings(
     early: tuple[_Weighed, ...], late: tuple[_Weighed, ...], tech: Technology
@@ -120,6 +122,7 @@ def _cost(chains: list[Sequence[_Weighed]], tech: Technology) -> tuple[int, floa
             end.ready = max(end.ready, term.arrival) + (addition(end.width, tech) if place else 0.0)
         ends.append(end)
     while len(ends) > 1:
+        # The order in which `lower_sums` joins the ends of chains; the estimate has to follow it.
         ends.sort(key=lambda end: end.ready)
         a, b, *rest = ends
         luts += min(a.width, b.width)

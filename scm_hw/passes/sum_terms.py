@@ -12,7 +12,7 @@ from scm_hw.target import Technology, dsps, varying_bits
 
 Weighted = tuple[Ref, int]
 
-# Below so many partial product bits tables are as good as a DSP block.
+# With fewer partial product bits than these, tables are as good as a DSP block.
 MIN_PRODUCT_BITS = 40
 
 
@@ -104,8 +104,8 @@ class Terms:
         if len(self._bits) <= 2:
             groups = [[bit] for bit in self._bits]
         else:
-            # Weights of like size share a table, so that small ones stay narrow; where haste is
-            # all that counts, bits that are there together.
+            # Weights of like size share a table, so that small ones stay narrow. Where only time
+            # counts, bits that arrive together do.
             ordered = sorted(self._bits, key=lambda bit: (self._time(bit), abs(bit[1]), bit[0]))
             size = self.tech.group_inputs
             groups = [ordered[i : i + size] for i in range(0, len(ordered), size)]
@@ -231,6 +231,8 @@ def signed_digits(weight: int) -> list[int]:
     rest, place = weight, 1
     while rest:
         if rest & 1:
+            # A 3 in the lowest two bits becomes 4 - 1, which leaves a zero beside the digit: of two
+            # neighbouring places at most one is used.
             digit = 2 - (rest & 3)
             digits.append(digit * place)
             rest -= digit
