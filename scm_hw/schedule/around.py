@@ -80,6 +80,7 @@ class Around:
 
 def _levels(choices: int, tech: Technology) -> int:
     """Levels of a multiplexer, with one more for the decoder."""
+    # A LUT6 selects among four inputs, a LUT4 between two.
     each = 4 if tech.lut_inputs == 6 else 2
     levels = 1
     while choices > 1:

@@ -80,6 +80,7 @@ def handshake_cost(program: Program, schedule: Schedule) -> Cost:
         return Cost(lut=2)
     known = ranges(program)
     width = sum(known[ref].width for ref in program.outputs)
+    # The queue has room for every sample in the pipeline, rounded up to a power of two.
     place = schedule.latency.bit_length()
     memory = width << place
     if schedule.tech.lutram_bits:
@@ -177,6 +178,7 @@ class _Counter:
             return self.schedule.latency
         cycle = self.schedule.cycles[reader]
         assert cycle is not None
+        # A clocked operation takes its operands at the end of the cycle before its own.
         return cycle - is_clocked(self.program.ops[reader])
 
     # LUTs
@@ -257,6 +259,7 @@ class _Counter:
             return self._varying(op) * luts_per_bit(width, self.tech)
         low, high = self.known[op.index]
         entries = [*op.contents, *op.contents[-1:] * ((1 << width) - len(op.contents))]
+        # Addresses that never occur repeat the nearest entry.
         entries = [entries[min(max(index, low), high)] for index in range(1 << width)]
         luts = 0
         for place in range(max(e.bit_length() for e in entries) + 1):
@@ -290,5 +293,6 @@ def _block_rams(program: Program, tech: Technology) -> float:
     widths: Counter[Ref] = Counter()
     for ref, op in program:
         if isinstance(op, Table) and op.memory:
+            # A row is as wide as all its tables together.
             widths[op.index] += known[ref].width
     return sum(tech.block_rams(w, 1 << known[index].width) for index, w in widths.items())

@@ -25,6 +25,7 @@ def fixed_low_bits(program: Program, known: list[Range]) -> list[int]:
             low = _common(op.contents)
         elif isinstance(op, Sum):
             places = (abs(weight).bit_length() - 1 for weight in op.weights)
+            # A weight moves an operand up by its place, and the constant never varies.
             low = min(found[r] + place for r, place in zip(op.operands, places, strict=True))
         elif isinstance(op, Field):
             low = found[op.value] - op.offset

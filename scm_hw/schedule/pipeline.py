@@ -138,6 +138,7 @@ class _Search:
             tried = replace(choices, luts_per_ns=rate, totals_per_ns=totals, carry_save=saved)
             stages = self.passes.run(tried)
             lowered = stages[-1].program
+            # Neighbouring rates often give the same program.
             if lowered in found:
                 continue
             plan = schedule(
@@ -148,7 +149,8 @@ class _Search:
                 ends=self.ends,
             )
             found[lowered] = Layout(stages, plan, estimate(lowered, plan))
-            # Haste costs LUTs and nothing else; with those of the outputs alone it costs few.
+            # Rates rise, and a higher one costs more LUTs: if they don't suffice now, they won't
+            # later. Haste in the outputs alone costs few, and decides nothing about other rates.
             if totals is None and not self.fits(Cost(lut=found[lowered].cost.lut)):
                 break
         return list(found.values())

@@ -88,6 +88,7 @@ def schedule(
     if slowest > budget:
         _refuse(program, takes, clock_mhz, fastest_clock_mhz(slowest, tech))
     if shortest_stages:
+        # The wrapper's part of the first cycle can't be split, so it bounds the clock as well.
         budget = max(slowest, register + ends.arrival * scale)
     return _as_soon_as_possible(program, takes, free, budget, 1000.0 / clock_mhz, tech, ends)
 
@@ -111,6 +112,7 @@ def _as_soon_as_possible(
     for ref, op in program:
         at, start = _latest(operands(op), cycle, ready, register)
         behind = ref in in_block and _follows_product(program, ref, cycle, at)
+        # An addition in the DSP block of its product takes no carry chain of its own.
         if behind and start + tech.dsp_add * tech.scale <= budget:
             cycle.append(at)
             ready.append(start + tech.dsp_add * tech.scale)
@@ -128,6 +130,7 @@ def _as_soon_as_possible(
         max((t for c, t in zip(cycle, ready, strict=True) if c == stage), default=register)
         for stage in range(last + 1)
     ]
+    # The first cycle is only the way to the input registers.
     if ends.input_register:
         stages[0] = arrival
     cycles = tuple(_place(r, op, cycle[r], free) for r, op in program)
@@ -150,6 +153,7 @@ def _follows_product(
     program: Program, ref: Ref, cycles: Sequence[int | None], at: int | None
 ) -> bool:
     factors = (r for r in operands(program.ops[ref]) if isinstance(program.ops[r], Product))
+    # A product of an earlier cycle has been registered outside of the adder.
     return any(cycles[r] == at for r in factors)
 
 
