@@ -39,6 +39,7 @@ def foldings(
     """
     grid = _grid(machine, period_ns, grade)
     pairs = _pairs(grid, device, share)
+    # lexsort sorts by its last key first: by cycles, and lanes settle ties.
     order = np.lexsort((pairs.lanes, pairs.cycles))
     fewest = np.iinfo(np.int64).max
     for i in order:
@@ -128,6 +129,7 @@ class _Pairs:
 
 def _pairs(grid: _Grid, device: Device, share: float) -> _Pairs:
     """All pairs that fit."""
+    # A fold that is too large alone is too large in every pair.
     possible = np.flatnonzero((grid.lut <= share * device.lut) & (grid.ff <= share * device.ff))
     rows = [_pairs_with(grid, int(first), possible, device, share) for first in possible]
     first, second, cycles, lanes = (

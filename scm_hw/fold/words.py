@@ -20,6 +20,8 @@ def _layer_signs(plan: LayerPlan, masked: bool) -> list[int]:
     layer, fold, words = plan.layer, plan.fold, []
     for first in range(0, layer.nodes, fold.pe):
         for start in range(0, layer.inputs, fold.simd):
+            # All ones, from which what isn't set is removed: lanes beyond the last node or input
+            # keep theirs.
             signs = present = (1 << fold.lanes) - 1
             for pe, node in enumerate(range(first, min(first + fold.pe, layer.nodes))):
                 place = pe * fold.simd
@@ -88,5 +90,6 @@ def unpacked(words: Sequence[int], width: int, count: int, *, signed: bool) -> I
     bits = unpacked_bits(words, width * count).reshape(len(words), count, width)
     places = np.left_shift(np.int64(1), np.arange(width, dtype=np.int64))
     if signed:
+        # The highest place of two's complement.
         places[-1] = -places[-1]
     return bits @ places
