@@ -80,12 +80,16 @@ def find_support_reference(rows: SignalRows, search: SupportSearch, bits: int) -
     cell = np.zeros(len(rows.gradients), dtype=np.int64)
     prices, paid = search.prices.copy(), search.family
     g, w = float(rows.gradients.sum()), float(rows.weights.sum())
+    # A constant c for all rows of a cell changes the loss by -g c + (w + penalty) c^2 / 2 (Newton),
+    # and g^2 / (w + penalty) is twice what the best c takes off.
     base = gain = g * g / (w + search.penalty)
     support: Support = []
     for place in range(bits):
         best = (0.0, -1, -1, 0.0)
         for signal, count in enumerate(search.counts):
             gains = _gains(rows, search, cell, 1 << place, signal, int(count))
+            # Gain and price of the whole support, not of the newest bit: what a family of these
+            # bits would bring for its LUTs.
             scores = (gains - base) / (paid + prices[signal, :count])
             threshold = int(np.argmax(scores))
             if scores[threshold] > best[0]:
@@ -121,6 +125,7 @@ def _gains(
         if own_w.sum() > 0:
             left_g, left_w = np.cumsum(own_g)[:-1], np.cumsum(own_w)[:-1]
             right_g, right_w = own_g.sum() - left_g, own_w.sum() - left_w
+            # A row that has reached fewer than t + 1 thresholds lies to the left of threshold t.
             gains += left_g * left_g / (left_w + search.penalty)
             gains += right_g * right_g / (right_w + search.penalty)
     return gains

@@ -98,6 +98,8 @@ def choose(
         ]
         return _Trial(inputs, settings, _mean_errors(growths))
 
+    # Greedy: each change is tried on top of those that have won so far, which takes one trial per
+    # change and not one per combination.
     best = tried(0, settings)
     if most_inputs:
         best = best.or_if_less(tried(most_inputs, settings), LINEAR_GAIN**2)
@@ -141,7 +143,7 @@ class _Trial:
     errors: Floats
 
     def or_if_less(self, other: _Trial, share: float) -> _Trial:
-        """The other trial, if its least error is below this share of the own."""
+        """The other trial, if its least error is below this share of its own."""
         return other if other.errors.min() < share * self.errors.min() else self
 
 
@@ -170,10 +172,13 @@ def _growth(
     scores = linear_scores(unseen, weights, intercept)
     sizes = _sizes(size)
     for family in growth.grow(size.luts, size.families):
+        # The price includes this family already: a size without room for it keeps the scores of the
+        # families before.
         while sizes and not sizes[0].has_room(growth):
             yield loss.error(scores)
             del sizes[0]
         apply([family], reached, scores)
+    # Growth ended below the remaining sizes, which all have the same machine.
     for _ in sizes:
         yield loss.error(scores)
 
@@ -210,6 +215,7 @@ def _splits(problem: Source, unseen: Problem | float, seed: int) -> list[tuple[S
         return []
     found = []
     for k in range(1 if len(rows) >= ONE_SPLIT else min(FOLDS, len(rows) // held)):
+        # `rows` are in random order, so that a slice of them is a random part.
         out = rows[k * held : (k + 1) * held]
         kept = np.sort(np.setdiff1d(rows, out, assume_unique=True))
         found.append((problem.part(kept), problem.part(np.sort(out[:UNSEEN_ROWS]))))

@@ -39,10 +39,12 @@ FAMILY_LUTS = 6.0
 
 def threshold_luts(thresholds: NDArray[np.int64], input_bits: int) -> Floats:
     """LUTs of ``code >= threshold``, by the bits of the code that it depends on."""
+    # t & -t is the lowest bit of t that is set; the code's bits below it decide nothing.
     trailing = np.log2(np.maximum(thresholds & -thresholds, 1)).astype(np.int64)
     bits = np.maximum(input_bits - trailing, 1)
     # Of six bits and fewer one LUT; each more LUT takes the one before and five bits.
     luts = 1.0 + np.ceil(np.maximum(bits - LUT_INPUTS, 0) / (LUT_INPUTS - 1))
+    # A comparison with half the range is the code's top bit itself.
     return np.where(bits == 1, 0.0, SHARED * luts)
 
 
@@ -72,6 +74,7 @@ class Prices:
     def add(self, signals: NDArray, thresholds: NDArray, bits: int) -> None:
         """Count a family with entries of ``bits`` bits; its thresholds are free from now on."""
         self.total += self.of(signals, thresholds, bits)
+        # The sum of two features is built now: its other thresholds no longer pay for it.
         for signal, threshold in zip(signals, thresholds, strict=True):
             self.new[signal] -= self._unbuilt[signal]
             self._unbuilt[signal] = 0.0

@@ -37,6 +37,7 @@ def round_entries(
     """
     seen = weights > 0
     low, high = wanted[seen].min(initial=np.inf), wanted[seen].max(initial=-np.inf)
+    # One value for all cells tells no rows apart.
     if not low < high:
         return None
     gain, bits, place, first = _best_rounding(
@@ -54,17 +55,21 @@ def round_entries(
 @njit(cache=True)
 def _best_rounding(wanted, weights, low, high, narrowest, end, overhead, lowest):
     """Gain per LUT, bits, grid and first whole number of the best rounding there is."""
+    # Exact entries would take `total` off the error; rounding gives `lost` of that back.
     total = 0.0
     for cell in range(len(wanted)):
         total += weights[cell] * wanted[cell] ** 2
     best = (-np.inf, 0, 0, 0.0)
     for bits in range(narrowest, end):
         top = 2.0**bits - 1
+        # The finest grid on which all entries fit.
         fitting = int(np.ceil(np.log2((high - low) / top)))
         # Finer grids clip the largest entries, coarser ones leave part of the range unused.
         for step in range(-2, 2):
             place = max(fitting + step, lowest)
             grid = 2.0**place
+            # The window of the whole numbers starts at the least entry, ends at the greatest, or is
+            # centred on both; which loses least depends on what clipping and rounding hit.
             for align in range(3):
                 if align == 0:
                     first = np.rint(low / grid)

@@ -138,6 +138,9 @@ class FamilyGrowth:
     def _refitted(self, own: Entries, sums: Sums) -> Entries | None:
         """New entries, if what is left of the error after rounding is less."""
         g, w = sums.gradients.astype(np.float64), sums.weights.astype(np.float64)
+        # A change d of an entry lowers the loss by g d - w d^2 / 2. A ridge of pull / 2 on the
+        # square of the new entry, own + d, takes pull own d + pull d^2 / 2 more off that. The
+        # penalty is in rows, each of which has w.sum() / rows on average.
         pull = self.settings.refit_penalty * float(w.sum()) / len(self.rows)
         g -= pull * own.values
         w_pulled = w + pull
@@ -153,12 +156,14 @@ class FamilyGrowth:
     def _next(self, output: int, luts: float) -> Family | None:
         """The next family, unless none gains anything or the one found takes more than ``luts``."""
         rows = self.rows
+        # First, because this renews slopes and curvatures for what the machine answers now.
         scale = scale_of([rows.extent(output)], len(rows))
         part = Part(int(self._rng.integers(2**63)), self.settings.row_share)
         support, penalty = self._support(part, scale)
         signals, thresholds = support
         if not len(signals):
             return None
+        # The search saw at most `search_rows` of the part; entries are fitted to all of it.
         sums = rows.sums(part, scale, signals, thresholds)
         r = self._satisfied(sums, scale)
         if r is None:
@@ -234,8 +239,11 @@ class FamilyGrowth:
         """
         g, w = sums.gradients.astype(np.float64), sums.weights.astype(np.float64)
         seen = w > 0
+        # Gradients and weights are multiples of one scale, of which g^2 / w keeps one factor.
         taken = float(np.sum(g[seen] ** 2 / w[seen])) / scale.slope
         residual = sums.energy / scale.energy
+        # In rising order as in the paper's Algorithm 1, so that the strictest condition comes
+        # first.
         for r in self.settings.r_values:
             if taken >= (1 - r) * residual:
                 return r

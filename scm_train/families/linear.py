@@ -34,6 +34,7 @@ def fit_few_inputs(x: Floats, target: Floats, weights: Floats, most: int) -> tup
     if chosen:
         found[chosen] = _solved(gram, chosen, cross)
     found = np.array([few_digits(weight) for weight in found])
+    # The intercept belongs to the rounded weights, so that the mean error is still 0.
     return found, float(share @ target - middle @ found)
 
 
@@ -47,7 +48,11 @@ def _chosen(gram: Floats, cross: Floats, left: float, most: int) -> list[int]:
             taken = _solved(gram, chosen, np.column_stack([cross, gram]))
             rest_cross = cross - gram[:, chosen] @ taken[:, 0]
             rest_variance = variances - np.einsum("ij,ji->i", gram[:, chosen], taken[:, 1:])
+        # An input that is constant, or nearly a sum of those chosen, has only rounding left to
+        # divide by.
         usable = rest_variance > 1e-4 * variances + 1e-12
+        # What an input takes off the variance: the squared covariance with what is left of the
+        # target by its own variance, both outside the span of those chosen.
         gain = np.where(usable, rest_cross**2 / np.maximum(rest_variance, 1e-12), 0.0)
         gain[chosen] = 0.0
         best = int(np.argmax(gain))

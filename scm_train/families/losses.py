@@ -101,6 +101,8 @@ class Softmax:
     def slopes(self, scores: Floats, output: int) -> tuple[Floats, Floats]:
         share = softmax(scores)[output]
         curvature = np.maximum(share * (1 - share), LEAST_CURVATURE)
+        # Classes are stepped one at a time on shared probabilities: Friedman's (2001) factor
+        # 1 - 1 / K shortens the Newton step of each.
         curvature *= self.outputs / (self.outputs - 1)
         return self.weights * ((self.labels == output) - share), self.weights * curvature
 
@@ -115,12 +117,14 @@ def _decision_error(shares: Floats, labels: NDArray[np.integer], weights: Floats
     the rate alone jumps.
     """
     rows = np.arange(len(labels))
+    # |p - e|^2 with e the indicator of the label: |p|^2 - 2 p_label + 1.
     brier = (shares**2).sum(axis=0) - 2 * shares[labels, rows] + 1
     wrong = shares.argmax(axis=0) != labels
     return float(np.average((brier + wrong) / 2, weights=weights))
 
 
 def _logistic(scores: Floats) -> Floats:
+    # 1 / (1 + exp(-s)), which tanh takes without overflow.
     return 0.5 * (1 + np.tanh(0.5 * scores))
 
 
@@ -134,5 +138,6 @@ def probabilities(scores: Floats) -> Floats:
 
 def softmax(scores: Floats) -> Floats:
     """Probabilities (classes, rows)."""
+    # Probabilities do not depend on a common shift, and exp of numbers up to 0 cannot overflow.
     powers = np.exp(scores - scores.max(axis=0))
     return powers / powers.sum(axis=0)

@@ -75,6 +75,7 @@ class Problem:
     @property
     def x(self) -> Floats:
         """The inputs as the linear part sees them."""
+        # A code stands for the middle of its step.
         return (self.codes + 0.5) / 2.0**self.input_bits
 
     def loss(self) -> Loss:

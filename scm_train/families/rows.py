@@ -47,6 +47,7 @@ class Part:
     @property
     def limit(self) -> np.uint64:
         """Rows with a hash up to here are in it."""
+        # A share of 1 would be 2**64, one more than a word holds.
         return np.uint64(min(int(self.share * 2.0**64), 2**64 - 1))
 
 
@@ -143,6 +144,8 @@ def scale_of(extents: Sequence[Extent], rows: int) -> Scale:
 
 
 def _whole(largest: float, rows: int) -> float:
+    # A power of two, so that scaling itself rounds nothing. Half of EXACT leaves room for rounding
+    # every row up to a whole number.
     return float(2.0 ** np.floor(np.log2(EXACT / (2 * rows * max(largest, 1e-300)))))
 
 
@@ -208,6 +211,7 @@ def cells_and_sums_reference(
     out = np.zeros((2, 1 << len(support[0])), dtype=np.int64)
     for total, values in zip(out, (slope, curvature), strict=True):
         np.add.at(total, cell[own], np.rint(values * scale.slope).astype(np.int64))
+    # For squared error slope^2 / curvature is w e^2: a row's part of |e|^2 in the inequality.
     counts = curvature > 0
     energies = slope[counts] * slope[counts] / curvature[counts] * scale.energy
     return Sums(out[0], out[1], int(np.rint(energies).astype(np.int64).sum()))
@@ -248,6 +252,7 @@ def _extent(slopes, curvatures):
 def _cells_and_sums(
     reached, slopes, curvatures, signals, thresholds, key, limit, first, scale, fine, cell, out
 ):
+    # Cells of all rows and not of the part alone: `add` looks up each row's answer by its cell.
     energy = np.int64(0)
     cell[:] = 0
     for place in range(len(signals)):

@@ -88,6 +88,7 @@ def _joined(
         own = [place[bit] for bit in _bits(pool, family)]
         row[: len(own)] = own
         part = np.zeros((1 << len(own), problem.outputs))
+        # The number of members is a power of two, so that means stay on grids of powers of two.
         part[:, family.output] = family.entries.values / len(fitted)
         entries.append(part)
     first = _first_layer(bits, problem.features, problem.input_bits)

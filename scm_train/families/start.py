@@ -33,6 +33,7 @@ def start(
 
     ``inputs`` are the most that the linear part may take.
     """
+    # A stream of its own: with [seed, 1] rows are chosen.
     rng = np.random.default_rng([seed, 0])
     sample = problem.part(slice(None, None, -(-len(problem) // POOL_ROWS)))
     features = problem.features
@@ -82,6 +83,7 @@ def _one_output(x: Floats, target: Floats, counts: Floats, inputs: int) -> tuple
 
 def _log_odds(problem: Problem) -> Floats:
     """Scores that answer each class's share of the rows."""
+    # One row more for each class: one without rows has a finite score.
     shares = np.bincount(problem.targets, problem.weights, minlength=problem.classes) + 1.0
     logs = np.log(shares / shares.sum())
     return np.array([logs[1] - logs[0]]) if problem.classes == 2 else logs
