@@ -91,7 +91,7 @@ class Columns:
         return [b[: self.count - self._width * i, rows] for i, b in enumerate(self._blocks)]
 
     def round(self) -> None:
-        """Have all columns in float32 too, each rounded once; not for several threads at a time."""
+        """Round all columns to float32 too, each of them once; not safe from several threads."""
         while self._rounded < self.count:
             block, column = divmod(self._rounded, self._single_width)
             if block == len(self._single):
@@ -146,9 +146,13 @@ class Shadow:
         """Take on a node with the coefficients that the training rows gave it."""
         q = np.array(h, dtype=np.float64)
         if norm:
+            # The R of the training rows, so that q is the same function of the inputs as there; on
+            # these rows the columns are not orthonormal, and need not be.
             self._q.subtract(q, r)
             q /= norm
         else:
+            # A node that depends on the others has no direction of its own; its column of zeros
+            # keeps the numbers of the columns those of the nodes.
             q[:] = 0.0
         self._q.append(q)
         self.residual -= np.outer(q, c)
@@ -195,6 +199,8 @@ class LocalBasis:
         return self._new @ self.residual
 
     def commit(self, r: Floats, norm: float, c: Floats) -> None:
+        # The columns of Q are orthonormal: a new one takes its own part off the residual and leaves
+        # the coefficients of the others as they are.
         self.residual -= np.outer(self._new, c)
         self.columns.append(self._new)
         if self.shadow is not None:

@@ -89,6 +89,8 @@ class BitNodes:
         return self._products(self, packed.overlaps_within(self.words))
 
     def _products(self, others: BitNodes, both: NDArray[np.int64]) -> Floats:
+        # The sum of (s + g b)(s' + g' b') over the rows: that of b b' is the overlap, those of b
+        # and b' are the counts, and that of 1 is the number of rows.
         gain, shift = self.gain[:, None], self.shift[:, None]
         return (
             gain * others.gain * both
@@ -100,6 +102,7 @@ class BitNodes:
     @property
     def square_norms(self) -> Floats:
         """``<h, h>`` (nodes,)."""
+        # (g + s)^2 for each row on which a node fires, s^2 for each of the others.
         return self.counts * (self.gain + self.shift) ** 2 + (self.rows - self.counts) * (
             self.shift**2
         )
@@ -116,6 +119,7 @@ class WholeNumbers:
     def of(cls, values: Floats) -> WholeNumbers:
         """Values (rows, outputs) to the finest power of two with sums that fit an int64."""
         most = float(np.abs(values).max(initial=0.0)) * len(values)
+        # Dividing by a power of two is exact, so that values are rounded once, to the unit.
         unit = float(2.0 ** np.ceil(np.log2(most / MOST_UNITS))) if most else 1.0
         return cls(np.ascontiguousarray(np.rint(values.T / unit).astype(np.int64)), unit)
 
@@ -225,6 +229,8 @@ class BitReadout:
 
         A node takes the square of its part in ``Q^T T`` off it, so that rows need not be looked at.
         """
+        # Next to a perfect fit this is a difference of nearly equal numbers, of which no digits are
+        # left; the rows are looked at instead.
         taken = self._moments[: self._count]
         told = self._whole_energy - np.einsum("kq,kq->q", taken, taken)
         return told if (told > MEASURED * self._whole_energy).all() else self._own.energy
@@ -251,6 +257,7 @@ class BitReadout:
 
     def correlation(self, node: BitNodes) -> Floats:
         """``<h, E>`` (outputs,) of one node, by counts of pairs with those of the readout."""
+        # E = T - H b, so that <h, E> = <h, T> - <h, H> b.
         inside = node.products(self.nodes())[0] @ self._readout[: self._count]
         return self._targets.products(node)[0] - inside
 
@@ -273,7 +280,9 @@ class BitReadout:
         assert square - r @ r > INDEPENDENT * square
         norm = float(np.sqrt(square - r @ r))
         self._make_room()
+        # Pythagoras: <h, h> = |Q^T h|^2 + norm^2.
         self._factor[:k, k], self._factor[k, k] = r, norm
+        # The inverse of [[R, r], [0, norm]] is [[U, -U r / norm], [0, 1 / norm]], with U that of R.
         self._inverse[:k, k] = _upper_times(self._inverse[:k, :k], r) / -norm
         self._inverse[k, k] = 1 / norm
         self._moments[k] = (self._targets.products(node)[0] - r @ self._moments[:k]) / norm
@@ -290,6 +299,8 @@ class BitReadout:
     def rewind(self, count: int) -> None:
         """Keep the first ``count`` nodes, with the residual exactly as it was after them."""
         self._count = count
+        # The same additions in the same order as before, for a readout that is equal to the last
+        # bit.
         self._readout[:] = 0
         for k in range(count):
             self._include(k)
@@ -304,6 +315,7 @@ class BitReadout:
 
     def _include(self, k: int) -> None:
         """Renew the readout by a node's own share of it."""
+        # b = U C, to which node k adds column k of U times row k of C.
         self._readout[: k + 1] += np.outer(self._inverse[: k + 1, k], self._moments[k])
 
     def _solve(self) -> None:
@@ -311,6 +323,7 @@ class BitReadout:
         k, readout = self._count, self._readout[: self._count]
         self._residual = None
         for rows in self._rows():
+            # H b with h = shift + gain bit: coefficients of the bits, and a constant.
             rows.take(self._gain[:k, None] * readout, self._shift[:k] @ readout)
 
     def _rows(self) -> list[Residual]:

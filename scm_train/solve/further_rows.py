@@ -50,6 +50,7 @@ class RestOfRows:
             factor = np.empty((0, nodes + self.targets.shape[1]))
             for rows in row_chunks(chunk.stop - chunk.start, PIECE):
                 own = piece(slice(chunk.start + rows.start, chunk.start + rows.stop))
+                # [R; H'] has the same Gram matrix as all rows so far, so that Q is never needed.
                 factor = upper(np.concatenate([factor, own]), nodes)
             return factor
 

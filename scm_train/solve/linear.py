@@ -125,6 +125,8 @@ def _lasso(gram: Floats, cross: Floats, alpha: float, rows: int) -> Floats:
 
 def _violation(gram: Floats, cross: Floats, alpha: float, weights: Floats) -> float:
     """How far the conditions of the optimum are from being met."""
+    # Subgradients: the slope of the squares is alpha sign(p) for a weight that is not 0, and within
+    # +-alpha for one that is.
     slope = 2 * (cross - gram @ weights)
     wanted = np.where(weights != 0, np.sign(weights) * alpha, np.clip(slope, -alpha, alpha))
     return float(np.abs(slope - wanted).max())
@@ -134,11 +136,14 @@ def _descend(gram: Floats, cross: Floats, alpha: float) -> Floats:
     """LASSO by coordinate descent, on ``A`` and ``b`` with ``A^T A = gram``, ``A^T b = cross``."""
     values, vectors = np.linalg.eigh(gram)
     kept = values > values[-1] * len(values) * np.finfo(float).eps
+    # gram = V D V^T, so that A = D^(1/2) V^T and b = D^(-1/2) V^T cross. Directions in which the
+    # inputs repeat each other have eigenvalues of rounding alone, and are left out.
     root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
     image = vectors[:, kept].T @ cross / np.sqrt(values[kept])
     if alpha == 0:
         return np.linalg.lstsq(root, image, rcond=None)[0]
     from sklearn.linear_model import Lasso
 
+    # scikit-learn minimises |b - A p|^2 / (2 n) + alpha' |p|, with the n rows of A.
     lasso = Lasso(alpha / (2 * len(root)), fit_intercept=False, tol=1e-8, max_iter=20_000)
     return lasso.fit(root, image).coef_

@@ -75,6 +75,8 @@ def fit_log_odds(
     best = max(right for _, right in tried)
     sparse = next(b for b, right in tried if right >= best - SLACK)
     path.coefficients[:] = sparse
+    # The penalty has shrunk the coefficients that it kept, too. A fit of these alone undoes that,
+    # and is given up where the judging rows lose by it.
     path.descend(0.0, REFIT_STEPS)
     if _right(path.log_odds(), judge) < best - SLACK:
         path.coefficients[:] = sparse
@@ -112,6 +114,8 @@ class _Path:
         self._single = classes == 2
         self._h = np.column_stack([h, np.ones(len(h))])
         self._wanted = np.eye(classes)[labels][:, classes == 2 :]
+        # p (1 - p) <= 1/4 for one log-odds; diag(p) - p p^T <= I / 2 for a softmax (Boehning,
+        # 1992).
         bound = 0.25 if self._single else 0.5
         self._curvature = bound * (self._h.T @ self._h) / len(h)
         self.coefficients = np.zeros((self._h.shape[1], self._wanted.shape[1]))
@@ -131,6 +135,7 @@ class _Path:
     def _gradient(self) -> Floats:
         scores = self._h @ self.coefficients
         if self._single:
+            # exp overflows beyond 709.
             shares = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
         else:
             shares = softmax(scores, axis=1)
@@ -170,6 +175,7 @@ def _lasso(curvature, gradient, coefficients, free, penalty, ridge, sweeps):
                 before = coefficients[k, output]
                 after = before - (slope[k] + ridge * before) / own
                 if k < nodes - 1:
+                    # The minimum of own (b - after)^2 / 2 + penalty |b|: soft thresholding.
                     shrunk = max(abs(after) - penalty / own, 0.0)
                     after = shrunk if after > 0 else -shrunk
                 change = after - before

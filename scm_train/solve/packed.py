@@ -60,6 +60,7 @@ def unpack(words: Words, rows: int) -> NDArray[np.uint8]:
 
 
 def _bytes(words: Words) -> NDArray[np.uint8]:
+    # The lowest byte first on any machine: row i is bit i % 8 of byte i // 8.
     return np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
 
 

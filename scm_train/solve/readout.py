@@ -149,6 +149,7 @@ def ridge_solution(factor: Floats, moments: Floats, ridge: float = 0.0) -> Float
     if factor.shape[1] > MANY_NODES:
         if not ridge:
             return lstsq(factor, moments, cond=DEPENDENT, lapack_driver="gelsy")[0]
+        # The normal equations square the condition; the ridge keeps them positive definite.
         gram = factor.T @ factor
         gram[np.diag_indices_from(gram)] += ridge
         return cho_solve(cho_factor(gram), factor.T @ moments)
@@ -165,6 +166,8 @@ def ridge_path(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
 def _path_by_singular_values(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
     if not factor.size:
         return np.zeros((len(ridges), factor.shape[1], moments.shape[1]))
+    # b = V diag(s / (s^2 + ridge)) U^T C. Without ridge this is H^+ T, the paper's Moore-Penrose
+    # solution, with singular values of rounding alone counted as 0.
     u, s, vt = np.linalg.svd(factor, full_matrices=False)
     kept = s > s[0] * max(max(factor.shape) * np.finfo(float).eps, DEPENDENT)
     inside = u.T @ moments
@@ -174,6 +177,7 @@ def _path_by_singular_values(factor: Floats, moments: Floats, ridges: Floats) ->
 
 def _path_by_eigenvalues(factor: Floats, moments: Floats, ridges: Floats) -> Floats:
     """Likewise from the normal equations: less precise where there is no ridge."""
+    # R^T R = V D V^T, hence b = V (D + ridge)^-1 V^T R^T C: one factorisation for all ridges.
     values, vectors = np.linalg.eigh(factor.T @ factor)
     kept = values > values[-1] * len(values) * np.finfo(float).eps
     inside = vectors.T @ (factor.T @ moments)

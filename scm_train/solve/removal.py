@@ -31,6 +31,8 @@ def without_least_useful(
         own = np.array(stay[first:])
         cost = np.square(readout[own]).sum(axis=1) / inverse[own, own]
         worst = int(own[np.argmin(cost)])
+        # The inverse of A without row and column j is A^-1 less its column j times its row j by its
+        # diagonal entry (block inversion). Row and column j become 0 and are not looked at again.
         share = inverse[:, worst] / inverse[worst, worst]
         readout -= np.outer(share, readout[worst])
         inverse -= np.outer(share, inverse[worst])
