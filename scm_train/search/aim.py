@@ -150,10 +150,13 @@ class LocalAim:
 
         parts = self._map(on, self.rows, _chunk_rows(len(batch.candidates)))
         dots = sum((dots for dots, _ in parts[1:]), parts[0][0])
+        # Bits of 0 and 1 and whole counts are exact in float32; products with the residual are not.
         dots, norm = _of_bits(dots, self._probe_sums if sign else None, self.rows)
         moments = self._by_dots(dots, norm, np.full(len(norm), batch.rounding))
         if len(parts) > 1:
             return moments
+        # A single chunk has the outputs of all rows, and a close choice need not compute them
+        # again.
         return replace(moments, outputs=lambda k: given.outputs(parts[0][1][:, k]))
 
     @cached_property
@@ -182,6 +185,8 @@ class LocalAim:
     def _by_dots(self, dots: Floats, norm: Floats, rounding: Floats) -> Moments:
         """The moments of candidates by their products with all probes but the ones."""
         inner, inside = dots[: self.outputs_per_row], dots[self.outputs_per_row :]
+        # Pythagoras: the part of h outside the nodes' span is |h|^2 - |Q^T h|^2. It alone can lower
+        # the least-squares error, which is what the exact criterion goes by.
         outside = norm - np.einsum("it,it->t", inside, inside) if self.exact else norm
         return Moments(inner, norm, outside, rounding)
 

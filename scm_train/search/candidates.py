@@ -149,6 +149,8 @@ class CandidateDraw:
     def _chance(
         self, rng: np.random.Generator, inputs: LayerInputs, rows: int, count: int
     ) -> _Chance:
+        # Every number that a candidate takes from the generator is taken here and in this order:
+        # another order would make another machine of the same seed.
         groups = int(inputs.groups[-1]) + 1
         signs = reals = monotone = common = sizes = order = at = None
         if self.weights == "binary":
@@ -163,6 +165,7 @@ class CandidateDraw:
             order = rng.random((count, groups))
         if self._by_data or (self._range is None and inputs.unit == 1):
             at = rng.integers(rows, size=count)
+            # Less than one step between sums on either side of the row's own sum.
             offsets = rng.uniform(-1, 1, count) / (inputs.unit or FINEST)
         else:
             offsets = rng.uniform(*(self._range or (-1.0, 1.0)), count)
@@ -196,6 +199,7 @@ class _Chance(NamedTuple):
         if self.monotone is not None:
             assert self.common is not None
             common = _unpacked(self.common, count, int(group_of[-1]) + 1)[self.monotone]
+            # Real weights keep their sizes; the absolute value of a sign is 1.
             weights[self.monotone] = np.abs(weights[self.monotone]) * common[:, group_of]
         return weights
 
@@ -203,6 +207,7 @@ class _Chance(NamedTuple):
         """The groups that candidates see (candidates, groups); None for all."""
         if self.sizes is None or self.order is None:
             return None
+        # The groups with the k smallest of independent uniform numbers are a uniform choice of k.
         sizes = np.minimum(self.sizes, self.order.shape[1])
         # Only the first few places by order are sorted.
         most = int(sizes.max())
@@ -230,6 +235,7 @@ def _packed_signs(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
 def _unpacked(packed: NDArray[np.uint8], count: int, inputs: int) -> NDArray[np.int8]:
     """Signs (draws * count, inputs) from their bits (draws, bytes)."""
     signs = np.unpackbits(packed, axis=1, count=count * inputs).view(np.int8)
+    # In place: bits 0 and 1 become -1 and 1 without a second array.
     signs += signs
     signs -= 1
     return signs.reshape(-1, inputs)
@@ -283,6 +289,7 @@ def _bias_interval(bias_range: BiasRange) -> tuple[float, float] | None:
     """The interval of the bias draw, None for the data's own."""
     if isinstance(bias_range, str):
         if bias_range in ("auto", "data", "middle", "paper"):
+            # Algorithm 1 draws b from [-1, 1].
             return (-1.0, 1.0) if bias_range == "paper" else None
     elif np.shape(bias_range) == (2,) and -np.inf < bias_range[0] < bias_range[1] < np.inf:
         return float(bias_range[0]), float(bias_range[1])

@@ -125,6 +125,8 @@ def _matches(
     for i in range(len(first)):
         for k in range(out.shape[1]):
             out[0, k] += weights[i, k] == first[i]
+    # Turning an input to sign s gains a match where the weight is s, and loses one where it is -s:
+    # s times the weight either way.
     for step in range(len(steps)):
         before, row, own = out[steps[step, 0]], out[steps[step, 1]], weights[steps[step, 2]]
         for k in range(out.shape[1]):

@@ -30,7 +30,8 @@ __all__ = [
     "first_inputs",
 ]
 
-#: So many scaled inputs are kept in each precision, and computed anew for every chunk beyond it.
+#: Scaled inputs are kept up to this many numbers in each precision; beyond it, every chunk is
+#: computed anew.
 CACHE_ENTRIES = 64 << 20
 #: Features are tabulated together up to this number of joint levels: a table of so many entries for
 #: a hundred candidates still fits a core's own cache.
@@ -141,7 +142,7 @@ class _ChunkCache:
         return on
 
     def _few(self, weights: NDArray[np.int8], biases: NDArray[np.float32]) -> Sums:
-        """Likewise, where candidates see few inputs and the order of exact sums is all one."""
+        """Likewise, where candidates see few inputs; exact sums are the same in any order."""
         seen = [np.flatnonzero(own) for own in weights]
         signs = [own[which].astype(np.float32) for own, which in zip(weights, seen, strict=True)]
 
@@ -156,6 +157,7 @@ class _ChunkCache:
         return on
 
     def fires(self, weights: NDArray[np.int8], limits: NDArray[np.int64]) -> Fires:
+        # Exact: the unit is a power of two, and limits are within the range of whole sums.
         sums = self.sums(weights, -limits / self.unit, np.float32)
         return lambda rows: sums(rows) >= 0
 

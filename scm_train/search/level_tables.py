@@ -54,10 +54,12 @@ class LevelTables:
         They are in ``scratch``, and hold until the next tables are made there.
         """
         candidates, inputs = weights.shape
+        # One more than the most matches: what a candidate that never fires needs must fit as well.
         dtype = np.min_scalar_type(inputs + 1)
         if kernels.loops is None:
             signs = scratch("signs", (inputs, candidates), np.float32)
         else:
+            # A part may start at any column, and its loop runs to a multiple from there.
             signs = scratch("signs", (inputs, _padded(candidates) + MULTIPLE), np.int8)
         np.copyto(signs[:, :candidates], weights.T)
         tables = [block.matches(signs, dtype, scratch) for block, _ in blocks]
@@ -81,6 +83,7 @@ class LevelTables:
         matches = np.zeros(rows.shape, dtype=np.int64)
         for levels, table in zip(self.levels, self.tables, strict=True):
             matches += table[levels[rows], columns]
+        # A match adds 1 to a sum of signs, and every other input takes 1 off.
         return 2 * matches - self.inputs
 
     def fires(self, limits: NDArray[np.int64]) -> Callable[[slice], NDArray[np.bool_]]:
@@ -190,6 +193,8 @@ def matches_needed(
     limits: NDArray[np.int64], seen: NDArray[np.integer] | int, inputs: int
 ) -> NDArray[np.int64]:
     """How many of the bits ``seen`` must match for a sum of at least ``limits``."""
+    # A sum is 2 matches - seen, hence matches >= (limit + seen) / 2, rounded up. 0 always fires,
+    # and inputs + 1 never does.
     return np.minimum(np.maximum((limits + seen + 1) // 2, 0), inputs + 1)
 
 

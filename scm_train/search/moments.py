@@ -59,6 +59,8 @@ class Moments:
 
         A candidate that is saturated at 0, or depends on the nodes before, has -inf.
         """
+        # The paper's xi_q = <E_q, h>^2 / <h, h> - (1 - r) <E_q, E_q>; the exact criterion puts what
+        # lies outside the nodes' span in the place of <h, h>.
         xi = self._gain - (1 - r) * energy[:, None]
         if not self._all_usable:
             xi[:, ~self._usable] = -np.inf
@@ -72,6 +74,10 @@ class Moments:
             lost = self._lost
             least = np.where(self._usable, DEPENDENT * self.norm, np.inf)
             reach = self.norm / np.maximum(self.outside - lost, least)
+        # A correlation off by `rounding` moves <E, h> by rounding sqrt(<E, E> <h, h>), so its
+        # square by 2 |<E, h>| times that and the square of that; what lies outside may be off by 2
+        # rounding <h, h>. All divided by what lies outside, of which <h, h> is `reach` times as
+        # much.
         slack = 2 * (np.sqrt(gain * energy * reach) + gain * reach)
         return self.rounding * (slack + self.rounding * energy * reach)
 
@@ -122,11 +128,14 @@ class Moments:
             return np.zeros(len(r), dtype=bool)
         assert self.rounding is not None
         energy = energy[:, None]
+        # The greatest |<E, h>| and the least <h, h> of a draw, of whichever candidates: a bound for
+        # each.
         most = np.abs(self.inner).reshape(len(energy), len(r), count).max(axis=2)
         norm = self.norm.reshape(len(r), count).min(axis=1)
         most /= np.sqrt(np.maximum(norm, SATURATED))
         # Twice the error that rounding can make: this is no place for a close decision.
         most += 2 * self.rounding.max() * np.sqrt(energy)
+        # A candidate has to pass for every output, so that one output rules a draw out.
         return (most * most < (1 - r) * energy).any(axis=0)
 
     def replace(self, which: NDArray[np.intp], others: Moments) -> None:
@@ -144,4 +153,5 @@ def best(xi: Floats, energy: Floats) -> int | None:
     most = scores.max()
     if most == -np.inf:
         return None
+    # argmax of truth values is the first that is true.
     return int(np.argmax(scores >= most - TIE * energy.sum()))

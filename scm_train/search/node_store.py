@@ -78,6 +78,7 @@ class NodeStore:
 
     @staticmethod
     def _unpack(column: NDArray[np.uint8], rows: slice) -> NDArray[np.uint8]:
+        # Whole bytes are unpacked, and the rows before and after are cut off.
         first = rows.start // 8
         bits = np.unpackbits(column[first : (rows.stop + 7) // 8], bitorder="little")
         return bits[rows.start - 8 * first : rows.stop - 8 * first]

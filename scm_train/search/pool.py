@@ -91,6 +91,8 @@ class PoolSearch:
     ) -> _Pool:
         """The pool of the layer, up to date; a new one for a new layer."""
         pool = self._pool
+        # A layer has one object of inputs for all of its nodes, so that another one is another
+        # layer.
         if pool is None or pool.source.inputs is not inputs:
             source = _Source(self._draw, self._rng, inputs, activation, self._map)
             self._pool = pool = _Pool(source, readout, count)
@@ -176,6 +178,7 @@ class _Pool:
 
     def _take_off(self, k: int) -> None:
         r, norm, c = self._readout.column(k)
+        # h_k = Q r + norm q_k, hence <h, q_k> = (<h, h_k> - <h, Q> r) / norm.
         product = self._nodes.products(self._readout.nodes(slice(k, k + 1)))[:, 0]
         inside = (product - self._inside[:, :k] @ r) / norm
         if k == self._inside.shape[1]:
@@ -196,6 +199,7 @@ class _Pool:
         for r in r_values:
             passing = np.flatnonzero((gains > (1 - r) * energy).all(axis=1))
             scores = gains[passing].sum(axis=1)
+            # Stable, so that of equal candidates the first in the pool is taken on every machine.
             for k in passing[np.argsort(-scores, kind="stable")].tolist():
                 if self._satisfies(k, r):
                     h = self._nodes.outputs(k)

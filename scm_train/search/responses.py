@@ -122,6 +122,7 @@ def outputs_by_rows(
 
     def on(chunk: slice, out: Floats) -> None:
         z = sums(chunk).T + nodes.biases[:, None]
+        # Sign and step look at the sign alone, which a positive lambda does not change.
         if activation not in HARDWARE_ACTIVATIONS:
             # Out of range is far in the saturated part, where it belongs.
             with np.errstate(over="ignore"):
@@ -149,6 +150,7 @@ def responses(batch: Batch, scratch: Scratch) -> Responses:
         return Responses(_bits(batch, scratch), -1.0, 2.0)
     if batch.activation == "step":
         return Responses(_bits(batch, scratch))
+    # 1 / (1 + exp(-z)) = 1/2 + tanh(z / 2) / 2.
     if batch.activation == "sigmoid":
         # Half the price of the exponential, but imprecise next to 0.
         return Responses(_smooth(batch, _tanh, 0.5), 0.5, 0.5)
@@ -184,6 +186,7 @@ def _smooth(
     # More saturates just as well, and float32 can hold this.
     factor = min(batch.lambda_, MOST_LAMBDA) * scale
     candidates = batch.candidates
+    # Lambda scales the weights once, and not the sums of all rows.
     sums = batch.inputs.sums(candidates.weights * factor, candidates.biases * factor, np.float32)
 
     def on(chunk: slice) -> NDArray[np.float32]:

@@ -89,6 +89,7 @@ class Search:
         # a single draw would leave the caches half empty.
         likely = self._taken if aim.rows * count <= CHUNK_NUMBERS else 1
         self._taken = 0
+        # Algorithm 1: all r under one lambda before the next lambda.
         for lambda_ in self.settings.lambdas:
             left = self.settings.r_values
             while left:
@@ -129,6 +130,8 @@ class Search:
         self, batch: Batch, moments: Moments, aim: Aim, r: Floats, count: int
     ) -> Configuration | None:
         """Likewise by moments that are the last word."""
+        # Algorithm 1: a candidate passes where the least of its xi_q is positive, and of those that
+        # pass the one with the greatest sum of xi_q joins.
         xi = moments.inequality(aim.energy, np.repeat(r, count))
         passes = xi.min(axis=0) > 0
         if not passes.any():
