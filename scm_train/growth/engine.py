@@ -146,6 +146,7 @@ class _Growth:
     def _fill_layer(self, number: int) -> str:
         """Add nodes until the layer ends; why it did."""
         limit = self.settings.grown(number)
+        # The error before the first node of the layer comes first: errors[k] is that after k nodes.
         errors = [self.readout.validation_rmse]
         while limit is None or len(self._nodes[-1]) < limit:
             if self.finished:
@@ -191,6 +192,7 @@ class _Growth:
             or len(errors) - 1 <= step
         ):
             return False
+        # The paper's criterion: (E_{L - step} - E_L) / E_L <= tau.
         return _gain(errors[-1 - step], errors[-1]) <= self.settings.stop_tolerance
 
     def _remove_nodes(self, count: int) -> None:
@@ -211,6 +213,8 @@ class _Growth:
         if limit is None or grown <= limit:
             return
         with self.history.phase("readout_update"):
+            # Costs are those with the nodes of earlier layers in place, which stay whatever happens
+            # here.
             factor, moments = self.readout.factors()
             before = len(self.readout) - grown
             ridge = self._removal_ridge(factor, moments)
@@ -221,7 +225,7 @@ class _Growth:
         self.history.remove(begun + k for k in set(range(grown)).difference(kept))
 
     def _keep(self, kept: list[int], before: int) -> None:
-        """Have these nodes of the newest layer alone on all rows, and their readout anew."""
+        """Keep only these nodes of the newest layer on all rows, and rebuild their readout."""
         self.readout.rewind(before)
         self.rows.keep(kept)
         for k in range(len(kept)):
@@ -231,6 +235,7 @@ class _Growth:
         """The ridge that the readout would have now; at the least a token one."""
         rows, ridge = self.rows.rows, self.settings.ridge
         asked = self._best_ridge(factor, moments, rows) * rows if ridge == "auto" else float(ridge)
+        # Removal inverts H^T H + ridge I, which a positive ridge keeps regular.
         return max(asked, float(RIDGES[1]) * rows)
 
     def solve(self, linear: LinearPart) -> Floats:
@@ -316,6 +321,7 @@ def _gain(before: float, after: float) -> float:
 
 def _without_gain(errors: list[float], tolerance: float) -> int:
     """How many of the newest nodes brought no more than ``tolerance`` each."""
+    # Algorithm 1's "repeat undo until (E_{L-1} - E_L) / E_L > tau".
     kept = len(errors) - 1
     while kept and _gain(errors[kept - 1], errors[kept]) <= tolerance:
         kept -= 1

@@ -62,6 +62,8 @@ def bit_system(
     values, vectors = np.linalg.eigh(gram)
     kept = values > RANK * values[-1]
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    # H^T H = V D V^T: R = D^(1/2) V^T has R^T R = H^T H, and C = D^(-1/2) V^T H^T T has R^T C = H^T
+    # T.
     return roots[:, None] * vectors.T, vectors.T @ moments / roots[:, None]
 
 

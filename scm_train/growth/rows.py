@@ -172,6 +172,7 @@ class LocalRows:
     def take_off(self, linear: LinearPart) -> None:
         """Take the linear part off the targets; from here on the coded form is all it takes."""
         self._sides = [_Side(part, linear, self.map) for part in self._parts if part is not None]
+        # Raw rows are not asked for again, and their memory can go.
         self._parts = []
 
     def _targets(self) -> tuple[Floats, Floats | None]:
@@ -199,6 +200,7 @@ class LocalRows:
         return node_outputs(node, lambda_, side.inputs, activation, side.count, self.map)[0]
 
     def append(self, h: Floats, validation_h: Floats | None) -> None:
+        # Without validation rows there is one side, and nothing to append to another.
         for side, outputs in zip(self._sides, (h, validation_h), strict=False):
             side.stores[-1].append(outputs)
 
