@@ -24,6 +24,7 @@ def encoder_of_columns(encoder: Encoder, columns: Columns) -> Encoder:
     for i, (place, what) in enumerate(columns.features):
         column = columns.columns[place]
         own = 1 if what != VALUE else column.bits if column.is_category else None
+        # Indicators and categories need no more bits than tell their codes apart.
         if own is not None:
             own = min(own, encoder.input_bits)
             bits[i] = own
@@ -35,6 +36,8 @@ def encoder_of_columns(encoder: Encoder, columns: Columns) -> Encoder:
                     f"missing must be 'median' with encoder {encoder.kind!r}, whose bits do not "
                     "tell the code of a missing value from others; or take encoder 'thermometer:31'"
                 )
+            # The code of a missing value is the top one, which only a threshold there tells from
+            # others.
             thresholds[i] = tuple(sorted({*thresholds[i], top}))
     counts = tuple(map(len, thresholds)) if thresholds else tuple(bits)
     return replace(encoder, bits=counts, thresholds=tuple(thresholds))

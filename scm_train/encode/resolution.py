@@ -26,7 +26,7 @@ LEAST_BITS = 12
 SAMPLE_ROWS = 20_000
 #: Quantiles of an input that codes should tell apart.
 QUANTILES = 64
-#: Of an input's neighbouring quantiles that the most bits tell apart, so many must stay apart.
+#: The share that must stay apart of those neighbouring quantiles that the most bits tell apart.
 SHARE = 0.9
 
 
@@ -45,6 +45,7 @@ def sufficient_bits(x: Floats) -> int:
     ``x`` is (rows, inputs).
     """
     levels = np.linspace(0, 1, QUANTILES + 1)
+    # Values that occur: a mean of two neighbours could lie in a gap where there are no rows.
     quantiles = np.quantile(x, levels, axis=0, method="nearest")
     most = _apart(quantiles, MAX_INPUT_BITS)
     for bits in range(LEAST_BITS, MAX_INPUT_BITS):

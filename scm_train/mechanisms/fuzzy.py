@@ -42,6 +42,7 @@ class Triangle:
     def membership(self, values: NDArray) -> NDArray:
         """Degree in [0, 1] to which each value belongs to the set."""
         rising = _ramp(values, self.left, self.peak)
+        # The mirror image: a ramp that rises from -right to -peak.
         falling = _ramp(-values, -self.right, -self.peak)
         return np.minimum(rising, falling)
 

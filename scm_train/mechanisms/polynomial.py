@@ -57,6 +57,8 @@ class Polynomial(Specification):
         if not self.terms:
             raise ParameterError("terms of a polynomial must be at least one, not none")
         m, span = len(domain.target_min), domain.target_max - domain.target_min
+        # P0 is wanted in normalised units, (P0 - min) / span: the least target comes off the
+        # constant.
         collected: dict[tuple[int, ...], Floats] = {(0,) * domain.n_features: -domain.target_min}
         for exponents, coefficient in self.terms.items():
             exponents = _full_exponents(exponents, inputs, domain.n_features)
@@ -135,6 +137,7 @@ def _shifted(exponents: tuple[int, ...], domain: Domain) -> dict[tuple[int, ...]
             (*head, k): value * factor
             for head, value in powers.items()
             for k, factor in enumerate(binomial)
+            # Where the least input is 0, most terms of the binomial vanish, and need no rows.
             if factor or e == 0
         }
     return powers

@@ -60,6 +60,7 @@ class Domain:
 
     def sample(self) -> NDArray:
         """At most ``CHECKED_ROWS`` training rows, evenly spread."""
+        # Rounded up, so that no more rows are taken than that.
         stride = -(-len(self.X) // CHECKED_ROWS)
         return self.X[::stride]
 
