@@ -16,7 +16,7 @@ from scm_model import read_model
 from scm_train.__main__ import main
 from scm_train.errors import DataError, ParameterError
 from scm_train.estimators import SCMClassifier, SCMRegressor
-from scm_train.training.refit import refit
+from scm_train.training.refit import FEWEST_HELD, HELD, REFIT_RIDGE, RIDGES, refit
 from tests.hw.reloading import reloadable, upload_for
 from tests.support import random_model
 
@@ -64,6 +64,29 @@ def test_a_strong_ridge_holds_the_readout(learner: SCMRegressor) -> None:
     assert_allclose(found.readout, machine.readout, atol=1e-4)
 
 
+@pytest.mark.parametrize("drift", [0.0, 0.4])
+def test_held_back_rows_choose_the_ridge(drift: float) -> None:
+    """A plant that has not changed keeps its machine; one that has is followed."""
+    learner = SCMRegressor(luts=300, random_state=0).fit(*plant(0.0, rows=1000))
+    rows, later = plant(drift, rows=200, seed=2), plant(drift, rows=1000, seed=3)
+
+    def error(ridge: float | str) -> float:
+        machine = refit(learner.machine_, rows[0], rows[1], ridge)
+        return float(np.sqrt(np.mean((machine.decision(later[0])[:, 0] - normalised) ** 2)))
+
+    machine = learner.machine_
+    normalised = (later[1] - machine.target_min) / (machine.target_max - machine.target_min)
+    kept, chosen = error(1e9), error("auto")
+    assert chosen < 1.02 * min(error(ridge) for ridge in RIDGES)
+    assert chosen < 0.8 * kept if drift else chosen < 1.02 * kept
+
+
+def test_a_handful_of_rows_is_too_few_to_choose_by(learner: SCMRegressor) -> None:
+    rows = plant(0.4, rows=HELD * FEWEST_HELD - 1, seed=2)
+    by_default = refit(learner.machine_, *rows, ridge=REFIT_RIDGE)
+    assert_array_equal(refit(learner.machine_, *rows).readout, by_default.readout)
+
+
 @pytest.mark.parametrize("growth", ["nodes", "families"])
 def test_families_and_classes(growth: str) -> None:
     X, y = plant(0.0)
@@ -93,7 +116,7 @@ def test_what_can_not_be_fitted_again_is_refused(options: dict, message: str) ->
 
 
 def test_wrong_rows_and_ridges_are_refused(learner: SCMRegressor) -> None:
-    with pytest.raises(ParameterError, match="ridge must be a number above 0, not 0"):
+    with pytest.raises(ParameterError, match="ridge must be a number above 0 or 'auto', not 0"):
         refit(learner.machine_, *plant(0.1), ridge=0)
     with pytest.raises(DataError, match="rows must have a target each, not 4 rows and 3"):
         refit(learner.machine_, np.zeros((4, 3)), np.zeros(3))

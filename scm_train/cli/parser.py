@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from scm_model.suggestions import usage_remedy
 from scm_model.tables.flags import add_format_flags
 from scm_train.cli.learner_flags import add_learner_flags
-from scm_train.cli.values import count, one_of, real, seed, whole
+from scm_train.cli.values import count, number_or, one_of, real, seed, whole
 from scm_train.errors import ParameterError
 
 __all__ = ["add_table_flags", "build_parser"]
@@ -232,9 +232,9 @@ def _add_refit(commands: Any) -> None:
     refit.add_argument("--out", required=True, help="model file to write (.npz)")
     refit.add_argument(
         "--ridge",
-        type=real,
-        default=1e-3,
-        help="ridge penalty on changes of the readout, per row (0.001)",
+        type=number_or(float, auto="auto"),
+        default="auto",
+        help="ridge penalty on changes of the readout, per row; auto: by rows held back (auto)",
     )
     refit.add_argument(
         "--target", action="append", help="target columns, if their names differ from the model's"

@@ -21,7 +21,7 @@ from scm_train.evaluation.scores import class_indices
 from scm_train.families.losses import probabilities
 from scm_train.learner.base import Learner
 from scm_train.learner.weights import check_no_weights, row_weights
-from scm_train.training.refit import REFIT_RIDGE, refit
+from scm_train.training.refit import refit
 from scm_train.training.run import TrainingTask
 
 #: Log-odds for each unit of an output that was fitted to indicators.
@@ -144,10 +144,11 @@ class Classifier(ClassifierMixin, Learner):
             )
         return X, _indicators(np.searchsorted(self.classes_, y), len(self.classes_))
 
-    def refit(self, X: ArrayLike, y: ArrayLike, ridge: float = REFIT_RIDGE) -> Self:
+    def refit(self, X: ArrayLike, y: ArrayLike, ridge: float | str = "auto") -> Self:
         """Fit the readout again on other rows and labels of the classes there are; the nodes stay.
 
-        ``ridge`` holds it to the one that is there, for each row.
+        ``ridge`` holds it to the one that is there, for each row; "auto" chooses it by rows that
+        are held back.
         """
         check_is_fitted(self)
         self.machine_ = refit(self.machine_, X, class_indices(self.machine_, np.asarray(y)), ridge)

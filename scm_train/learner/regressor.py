@@ -20,7 +20,7 @@ from scm_train.learner.base import Learner
 from scm_train.learner.weights import check_no_weights, row_weights
 from scm_train.training.adapt import Adapter
 from scm_train.training.recursive import FORGETTING, PRIOR, RecursiveReadout
-from scm_train.training.refit import REFIT_RIDGE, refit
+from scm_train.training.refit import refit
 from scm_train.training.robust import find_outliers
 from scm_train.training.run import TrainingTask
 
@@ -119,10 +119,11 @@ class Regressor(RegressorMixin, Learner):
             )
         return X, targets
 
-    def refit(self, X: ArrayLike, y: ArrayLike, ridge: float = REFIT_RIDGE) -> Self:
+    def refit(self, X: ArrayLike, y: ArrayLike, ridge: float | str = "auto") -> Self:
         """Fit the readout again on other rows, (n, d) and (n,) or (n, m); the nodes stay.
 
-        ``ridge`` holds it to the one that is there, for each row.
+        ``ridge`` holds it to the one that is there, for each row; "auto" chooses it by rows that
+        are held back.
         """
         check_is_fitted(self)
         targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
