@@ -46,6 +46,8 @@ class FoldPlan:
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """The lanes: layers share them where fold and width of inputs are equal."""
+        # Wide lanes add codes, and lanes of one bit count by threes: they can't be the same
+        # hardware.
         shared: dict[tuple[Fold, int], list[LayerPlan]] = {}
         for plan in self.layers:
             shared.setdefault((plan.fold, plan.layer.lane_bits), []).append(plan)

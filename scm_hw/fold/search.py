@@ -1,4 +1,4 @@
-"""Which fold: as told, or the fastest that fits the device."""
+"""Which fold: as given, or the fastest that fits the device."""
 
 from __future__ import annotations
 
@@ -26,19 +26,18 @@ SMALL = (Fold(1, 1), Fold(1, 4), Fold(1, 16), Fold(4, 16), Fold(8, 32))
 # What an unrolled sum of signed bits takes at the least for each connection it adds. With sub-sums
 # in common it may be 0.3, but such a core as large as a device is too much Verilog for simulators.
 LEAST_LUT_PER_BIT_OF_LEVEL = 0.5
-# Nor is there a LUT that looks at more nodes to give a bit of what they add to an output.
+# No LUT looks at more nodes than these for one bit of what they add to an output.
 MOST_NODES_PER_LUT = 6
 
 
 def foldable(model: Model) -> bool:
-    """Whether a folded core can be built at all: of nodes, one after the other in its lanes, whose
-    bits stay inside."""
+    """Whether a folded core can be built at all: from plain nodes whose bits don't leave it."""
     whole = model.flags is None and not model.bits
     return bool(model.layers) and model.families is None and whole
 
 
 def surely_too_large(model: Model, fixed: FixedPoint, device: Device) -> bool:
-    """Whether it is no use to try the unrolled form, which takes a minute for large models.
+    """Whether it is pointless to try the unrolled form, which takes a minute for large models.
 
     A node adds up, for each feature it sees, a function of the feature's level: at the least half a
     LUT for each bit that counts the levels. The readout looks up what some nodes add, bit by bit.
@@ -65,9 +64,10 @@ def plan_fold(
     grade: str = "1",
     latency: int | None = None,
 ) -> FoldPlan:
-    """A plan as told, refused where it can't meet the clock or the cycles."""
+    """The plan for given folds, refused where it can't meet the clock or the cycles."""
     plans = list(_readouts(FoldPlan(machine, folds, 1000.0 / clock_mhz, grade)))
     fewest = min(plan.latency for plan in plans)
+    # Plans come with the fewest readout lanes first.
     plan = next(plan for plan in plans if plan.latency <= NEARLY_EQUAL * fewest)
     _check_clock(plan, clock_mhz)
     _check_latency(plan, latency)
@@ -88,10 +88,12 @@ def fastest_plan(
     fitting: list[tuple[FoldPlan, Cost]] = []
     fewest = 0
     for cycles, folds in foldings(machine, device, USABLE_SHARE, period, grade):
+        # Candidates come with the fewest cycles first, so no later one is near enough.
         if fitting and cycles > NEARLY_EQUAL * fewest:
             break
         fitting += _fitting(FoldPlan(machine, folds, period, grade), device)
         fewest = min((plan.latency for plan, _ in fitting), default=0)
+    # The grid is weighed roughly; before a refusal the smallest cores are costed in full.
     for fold in SMALL if not fitting else ():
         fitting += _fitting(FoldPlan(machine, _alike(machine, fold), period, grade), device)
     if not fitting:
