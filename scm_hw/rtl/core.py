@@ -140,6 +140,8 @@ class ScmCore(StreamCore):
         m = Module()
         self._probes = []
         if self.handshake == "global":
+            # One enable for all ranks. It takes next to no logic, but its net reaches every
+            # register, which may bound the clock (`Schedule.max_clock_of`).
             advance = Signal()
             m.d.comb += [
                 advance.eq(~self.out_valid | self.out_ready),
@@ -172,6 +174,7 @@ class ScmCore(StreamCore):
         latency = self.schedule.latency
         valid: Value = taken
         for rank in range(1, latency + 1):
+            # Reset, unlike the data: it alone says which ranks hold a sample.
             held = Signal(name=f"valid_{rank}")
             register(m, held, valid, advance)
             valid = held
@@ -183,7 +186,7 @@ class ScmCore(StreamCore):
 
 
 def register(m: Module, held: Signal, value: Value, advance: Signal | None) -> None:
-    """A register that takes a value, in every cycle or where it is told to."""
+    """A register that takes a value in every cycle, or only in those with `advance`."""
     if advance is None:
         m.d.sync += held.eq(value)
         return

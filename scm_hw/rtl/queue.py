@@ -55,6 +55,7 @@ class ResultQueue(Component):
         # Places that no sample under way has a claim on.
         room = Signal(range(self.latency + 2), init=self.latency + 1)
         with m.If(self.taken & ~given):
+            # Ready is computed a cycle ahead, so that it can be a register.
             m.d.sync += [room.eq(room - 1), self.in_ready.eq(room != 1)]
         with m.Elif(given & ~self.taken):
             m.d.sync += [room.eq(room + 1), self.in_ready.eq(1)]
@@ -63,12 +64,16 @@ class ResultQueue(Component):
 
     def _wait(self, m: Module) -> None:
         """Results that nobody took as they came out."""
+        # A power of two above the latency: every result has a place, and addresses wrap by
+        # themselves.
         depth = 1 << self.latency.bit_length()
         m.submodules.waiting = memory = Memory(shape=self.out_width, depth=depth, init=[])
+        # Read within the cycle, so the next result is there as the one before is taken.
         write, read = memory.write_port(), memory.read_port(domain="comb")
         some, more, less = Signal(), Signal(), Signal()
         following = Signal.like(read.addr)
         m.d.comb += [
+            # A result that is taken at once, with none before it, passes by the memory.
             more.eq(self.done & (some | ~self.out_ready)),
             less.eq(some & self.out_ready),
             write.en.eq(more),

@@ -110,6 +110,7 @@ class _History:
         with m.If(self.accept):
             m.d.sync += self.fresh.eq(0)
         now = Signal(len(self.age), name="age_now")
+        # Saturates at the depth: from there on the history is full.
         older = Mux(self.age == self.records.depth, self.age, self.age + 1)
         m.d.comb += now.eq(Mux(self.begins, 0, older))
         with m.If(self.accept):
@@ -128,6 +129,7 @@ class _History:
 
     def _tap(self, past: list[list[Value]], tap: Tap) -> Value:
         """A code of the past; of a node its bit in all places."""
+        # A node's bit, repeated, is the lowest code or the highest.
         found = past[tap.source][tap.lag]
         if tap.source < self.records.nodes_from:
             return found

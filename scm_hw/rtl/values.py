@@ -112,6 +112,7 @@ def _choose(index: Value, entries: Sequence[int], shape: Shape) -> Value:
         half = len(entries) // 2
         low, high = (_choose(index[:-1], part, shape) for part in (entries[:half], entries[half:]))
         return Mux(index[-1], high, low)
+    # Fields are a power of two wide, so that the index is a place and needs no multiplier.
     step = (shape.width - 1).bit_length()
     fields = [entry & (1 << shape.width) - 1 for entry in entries]
     packed = sum(field << (place << step) for place, field in enumerate(fields))
@@ -181,6 +182,7 @@ def _sum(op: Sum, args: list[Value]) -> Value:
     places = [_place(weight) for weight in op.weights]
     if len(args) == 1:
         unsigned_word = not args[0].shape().signed
+        # All ones less a word is its complement, which needs no carry chain.
         if op.weights == (-1,) and unsigned_word and op.constant == (1 << len(args[0])) - 1:
             return ~args[0]
         term = args[0] << places[0]

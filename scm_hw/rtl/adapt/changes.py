@@ -34,6 +34,7 @@ class NodeChanges:
         bits = [*hidden, Const(1, 1)]
         found = []
         for j, values in enumerate(self.values):
+            # A hidden node counts as +1 or -1, so its bit is a sign.
             terms = [Term(value, ~bit) for value, bit in zip(values, bits, strict=True)]
             first = pairs(self.m, terms, f"pair{j}")
             found.append(held(first, self.hold, f"pair{j}"))
@@ -90,6 +91,7 @@ class TableChanges:
         name, width = f"changes{number}", own.width * own.outputs
         memory = Memory(shape=width, depth=1 << len(places), init=[])
         m.submodules[name] = memory
+        # The sample and the error look at different entries in one cycle: a port for each.
         read, before = memory.read_port(domain="comb"), memory.read_port(domain="comb")
         write = memory.write_port()
         address = Cat(*(popped.hidden[place] for place in places))

@@ -139,12 +139,14 @@ class Learner:
         m.submodules.errors = memory = Memory(shape=shape, depth=1 << LAG.bit_length(), init=[])
         self.errors_in, entry = memory.write_port(), memory.read_port(domain="comb")
         place = Signal(bits, name="due")
+        # Numbers wrap, and so does their difference.
         m.d.comb += [place.eq(number - LAG), entry.addr.eq(place[: LAG.bit_length()])]
         errors, start = [], 0
         for j, width in enumerate(widths):
             value = entry.data[start : start + width].as_signed()
             errors.append(self._hold(f"error{j}_1", value))
             start += width
+        # With fewer samples since the restart, the error is that of a sample before it.
         counts = self._hold("counts_1", entry.data[start] & (since >= LAG))
         frozen = self._hold("frozen_1", entry.data[start + 1])
         where = Signal(bits, name="where")
@@ -206,6 +208,8 @@ class Learner:
         with m.If(self.go & clear):
             m.d.sync += total.eq(0)
         with m.Elif(self.go & popped.counts):
+            # An exponential mean: each error takes the place of a mean one, and none has to be
+            # kept.
             m.d.sync += total.eq(total - mean + popped.size)
         if drift.threshold is None:
             return [mean, Const(0, 1)]
@@ -215,6 +219,8 @@ class Learner:
         with m.If(self.go & clear):
             m.d.sync += excess.eq(0)
         with m.Elif(self.go & popped.counts):
+            # A one-sided CUSUM: what errors have beyond the reference adds up, and never falls
+            # below 0.
             m.d.sync += excess.eq(Mux(more < 0, 0, Mux(more > drift.top, drift.top, more)))
         return [mean, excess >= drift.threshold]
 
@@ -283,4 +289,5 @@ class Learner:
             write.en.eq(self.valids[last] & self.go),
             read.addr.eq(number - age),
         ]
+        # The newest answer is only being written to the memory.
         return fields(Mux(age == 0, word, read.data), self.found.answers)

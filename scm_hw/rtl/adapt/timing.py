@@ -49,6 +49,8 @@ def adapt_timing(found: Adaptive, period_ns: float, tech: Technology) -> AdaptTi
     loop = tech.register + additions * addition(own.width + 2, tech) + tech.level
     loop += tech.level if own.tables else 0.0
     timing = AdaptTiming(tree, loop)
+    # The delay is part of the model, equal in every form of it, so the registers have to fit
+    # inside.
     if timing.ranks + BEHIND_SUMS >= UPDATE_DELAY:
         raise OptionError(
             f"clock must be slower for --adapt, not {1000 / period_ns:g} MHz: an error must be "

@@ -117,6 +117,7 @@ class AxiLiteCore(Component):
         m.d.comb += [
             core.in_valid.eq(offering),
             core.in_data.eq(sample),
+            # One sample at a time: there is always room for its result.
             core.out_ready.eq(1),
         ]
         m.d.sync += count.eq(count + 1)
@@ -143,6 +144,7 @@ class AxiLiteCore(Component):
         has_word = Signal()
         act = Signal()
         m.d.comb += [
+            # Neither channel waits for the other, since AXI lets data come before its address.
             self.s_axi_awready.eq(~has_address),
             self.s_axi_wready.eq(~has_word),
             act.eq(has_address & has_word & ~self.s_axi_bvalid),

@@ -58,7 +58,8 @@ class AxiStreamCore(Component):
         m.domains.sync = ClockDomain(local=True)
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
         m.submodules.core = core = self.core
-        # One more than the core holds, so that one may enter as another leaves.
+        # The core has no `tlast`, which travels beside it. One more than the core holds, so that
+        # one may enter as another leaves.
         m.submodules.lasts = lasts = SyncFIFO(width=1, depth=self.latency + 1)
         last = self._pass(m) if self.registered_ready else self._offer(m, lasts.w_rdy)
         m.d.comb += [

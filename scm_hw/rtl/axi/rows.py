@@ -161,6 +161,7 @@ class RowStream(Component):
                 beat.eq(Mux(ends, 0, beat + 1)),
             ]
             with m.Switch(beat):
+                # The first beat clears all others, so what is missing of a short row is zero.
                 with m.Case(0):
                     m.d.rows += row.eq(self._kept())
                 for place, word in enumerate(self._words(row)[1:], start=1):

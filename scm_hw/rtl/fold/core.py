@@ -65,7 +65,7 @@ class _Datapath:
         self.machine = core.plan.machine
         self.accept = Signal()
         self.busy = Signal()
-        # One bit for each phase.
+        # One bit for each phase, so that being in a phase is a single bit to look at.
         self.phase = Signal(len(self.plan.phases), init=1)
         self.stepping = Signal(init=1)
         self.step = Signal(range(max(phase.cycles for phase in self.plan.phases)))
@@ -104,12 +104,14 @@ class _Datapath:
     def _sequence(self) -> None:
         """Phase after phase; a result waits in the totals, so no sample enters before it leaves."""
         m, core = self.m, self.core
+        # A registered ready must not depend on `out_ready` within the cycle.
         leaving = core.out_ready if core.handshake == "global" else Const(0)
         m.d.comb += [
             core.in_ready.eq(~self.busy & (~core.out_valid | leaving)),
             self.accept.eq(core.in_valid & core.in_ready),
         ]
         phases = list(zip(self.phase, self.plan.phases, strict=True))
+        # A bit more than the step has: it reaches the number of cycles, which the step never does.
         following = Signal(len(self.step) + 1)
         m.d.comb += following.eq(self.step + 1)
         stepped = Cat(on & (following == phase.steps) for on, phase in phases).any()
@@ -224,6 +226,7 @@ class _Datapath:
         width = coefficient_bits(linear)
         weights = self._coefficients("linear", feature, width, linear_words(linear))
         code = select(feature, self._linear_codes())
+        # The weights come out of their memory as many cycles late.
         code = self._later("code", code, LINEAR_RANKS, reset_less=True)
         reading = self._later("linear_reading", issue, LINEAR_RANKS - 1)
         began = self._later("linear_began", reading, 1)
@@ -339,11 +342,13 @@ class _Datapath:
         m, engine = self.m, lanes.engine
         hidden = [self.hidden[plan.number] for plan in engine.layers]
         places = [part for held in hidden for part in sliced(held, engine.fold.pe)]
+        # One bit for each group, which moves on with every result: no counter has to be decoded.
         token = Signal(len(places), name=f"{lanes.name}_place", init=1)
         with m.If(self.accept):
             m.d.sync += token.eq(1)
         with m.Elif(lanes.done):
             m.d.sync += token.eq(token << 1)
+            # All layers of an engine have one fold, and so equal slots.
             m.d.sync += self.limit.eq(self.limit + self.plan.readout.slots(engine.layers[0]))
         for place, here in zip(places, token, strict=True):
             with m.If(lanes.done & here):
@@ -368,6 +373,7 @@ class _Datapath:
             number.eq(self.step + 1),
             compare.eq(issue),
         ]
+        # Before the first comparison, score 0 is the best; step k brings score k + 1.
         with m.If(on & ~compare):
             m.d.sync += [highest.eq(self.totals[0]), best.eq(0)]
         with m.Elif(compare & (candidate.as_signed() > highest.as_signed())):

@@ -133,6 +133,7 @@ class Lanes:
             partial = Signal(len(chunk), name=f"{name}_partial{pe}", reset_less=True)
             held = Signal(sum_bits, name=f"{name}_sum{pe}", reset_less=True)
             m.d.sync += partial.eq(chunk)
+            # The first chunk of a group adds to 0: clearing the accumulator would take a cycle.
             before = held & ~first.replicate(sum_bits)
             with m.If(valid):
                 m.d.sync += held.eq(before + partial)
@@ -171,6 +172,7 @@ class Lanes:
     def _chunk_sum(self, m: Module, pe: int, inputs: Signal, words: Signal) -> Value:
         fold, wide = self.engine.fold, self.engine.lane_bits
         simd = fold.simd
+        # A set sign lets the input pass, a clear one inverts it (`fold.machine` has the constant).
         value = ~(inputs ^ _spread(words.word_select(pe, simd), wide))
         if self.engine.masked:
             value &= _spread(words.word_select(fold.pe + pe, simd), wide)

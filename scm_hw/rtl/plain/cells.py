@@ -99,6 +99,7 @@ def _index_table(cell: Cell) -> None:
     if size > _LARGEST_TABLE:
         return
     cell.type = "$shiftx"
+    # Zeros above, as a shift brings them in: no index reaches beyond the table then.
     _set(cell, "\\A", (table.rjust(size, "0")[-size:],))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scm_hw.rtl.plain.rtlil import Cell, RtlModule
 
-# Of a memory: how many of its first words there are from the start.
+# Attribute of a memory: how many of its first words have contents from the start.
 DEFINED_WORDS = "scm_defined_words"
 
 

@@ -11,6 +11,8 @@ def drop_unused_inputs(modules: Sequence[RtlModule], top: str) -> None:
     """Amaranth gives every module the clock and the reset, and names of what passes through it."""
     unused: dict[str, set[str]] = {}
     changed = True
+    # An input that only fed an unused input is unused itself, so this is repeated until nothing
+    # changes.
     while changed:
         changed = False
         for module in modules:

@@ -186,6 +186,7 @@ def _chunk(token: str, module: RtlModule) -> Chunk:
         width, _, bits = token.partition("'")
         # Leading zeros may be missing, and of undefined bits all but one.
         return bits.rjust(int(width), bits[0] if bits[0] in "xz" else "0")
+    # A bare number has 32 bits in RTLIL.
     return f"{int(token) & 0xFFFFFFFF:032b}"
 
 

@@ -115,10 +115,12 @@ class _Readout:
         mask = (1 << table.width) - 1
         words = [entry & mask for entry in self.core.contents[number]]
         banks = self.plan.models + 1
+        # Every bank begins with the built-in readout.
         memory = Memory(shape=table.width, depth=banks * table.depth, init=words * banks)
         m.submodules[f"table{number}"] = memory
         read, write = memory.read_port(domain="comb"), memory.write_port()
         m.d.comb += [
+            # The bank is the high part of the address: to change models moves no data.
             read.addr.eq(Cat(index, self.bank)),
             write.addr.eq(Cat(loader.address[: len(index)], loader.spare)),
             write.data.eq(loader.entry),
@@ -156,6 +158,7 @@ class _Readout:
         while len(found) > 1:
             chosen: list[tuple[Value, Value]] = []
             for (low, first), (high, second) in zip(found[::2], found[1::2], strict=False):
+                # Strictly, so that of equal scores the first stays.
                 wins = high > low
                 chosen.append((Mux(wins, high, low), Mux(wins, second, first)))
             chosen += found[len(found) // 2 * 2 :]

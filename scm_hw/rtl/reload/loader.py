@@ -67,12 +67,14 @@ class Loader(Component):
         m = Module()
         m.submodules.crc = self.crc = CRC32_ISO_HDLC(8).create()
         models = self.plan.models
+        # Not reset: `rst` must not bring back a model that has been replaced.
         self.bank = [
             Signal(self.plan.bank_bits, name=f"bank{k}", init=k, reset_less=True)
             for k in range(models)
         ]
         self.free = Signal.like(self.spare, name="free", init=models, reset_less=True)
-        # The spare bank holds what was read before, and which banks hold the built-in model.
+        # Whether the spare bank still holds what was read before, and which banks hold the built-in
+        # model: all of them at first.
         self.whole = Signal(reset_less=True)
         self.built_in = Signal(models + 1, init=(2 << models) - 1, reset_less=True)
         # The model of the upload, and that of the last one that was right.
@@ -125,6 +127,7 @@ class Loader(Component):
             m.next = "DIGEST"
 
     def _refuse(self, m: Module, reason: LoadStatus) -> None:
+        # Bit 0 of the status is `busy`, which is a signal of its own.
         m.d.sync += [self.verdict.eq(reason >> 1), self.busy.eq(0)]
         m.next = "IDLE"
 
@@ -176,6 +179,8 @@ class Loader(Component):
         with m.State("PAYLOAD"):
             with m.If(self.valid):
                 m.d.sync += [
+                    # Words come with their lowest byte first: each byte enters at the top and moves
+                    # down.
                     self.entry.eq(Cat(self.entry, self.data)[8:]),
                     self.count.eq(self.count + 1),
                 ]

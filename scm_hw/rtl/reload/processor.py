@@ -231,6 +231,7 @@ class _Machine:
     def _stored(self, source: Value) -> Value:
         """A word of stored bits; the one that is being filled is written with every bit."""
         m, lanes, words = self.m, self.capacity.lanes, max(self.capacity.words, 2)
+        # Distributed RAM, since it is read within the cycle: block RAM would take a rank more.
         memory = Memory(shape=lanes, depth=words, init=[], attrs={"ram_style": "distributed"})
         m.submodules.stored = memory
         self.storing = memory.write_port()
@@ -340,6 +341,8 @@ class _Machine:
         highest = Signal.like(self.totals[0], name="highest")
         number = Signal(range(count + 1))
         comparing = Signal()
+        # A score more in each cycle takes one comparator, where a tree would take one for each
+        # class.
         m.d.comb += core.out_data.eq(best)
         score = select(number, self.totals).as_signed()
         done = comparing & (number == count - 1)

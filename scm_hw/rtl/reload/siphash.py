@@ -59,6 +59,7 @@ class SipHash(Component):
         return m
 
     def _restart(self, m: Module) -> None:
+        # Both halves of the key, each twice, as SipHash defines its start.
         halves = struct.unpack("<2Q", self.key.value)
         m.d.sync += [v.eq(START[i] ^ halves[i % 2]) for i, v in enumerate(self.v)]
         flags = (self.full, self.ended, self.closing, self.final, self.ready)
@@ -112,6 +113,8 @@ class SipHash(Component):
         ]
         turned = one.rotate_left(32)
         ends = self.halves == 1
+        # SipHash: a word goes into v3 before its rounds and into v0 behind them, and 0xFF goes into
+        # v2 before the final rounds.
         added = Mux(ends & ~self.final, self.message, 0)
         sealed = Mux(ends & self.closing & ~self.final, Const(0xFF, WORD), 0)
         m.d.sync += [

@@ -32,7 +32,7 @@ from scm_model.raw_columns import raw_arrays
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# What a board keeps of it; a larger one stays in the model file.
+# The largest that a board keeps; a larger one stays in the model file.
 MAX_BYTES = 49_152
 
 
@@ -40,7 +40,7 @@ MAX_BYTES = 49_152
 class Description:
     """The fields of `in_data` and `out_data`, in the order in which they are packed.
 
-    `frac_bits` of the coefficients were chosen for a `tolerance`, or told: then that is None. Sums
+    `frac_bits` of the coefficients were chosen for a `tolerance`, or given: then that is None. Sums
     and products are rounded to `output_bits`, None where they are exact. With `output_units`
     outputs and words are in the units of their targets. `columns` say what the features are besides
     plain numbers, where any is.

@@ -82,6 +82,8 @@ class FrameBuffer(Component):
 
     def _end(self, m: Module, frame: _OpenFrame, room: Value) -> None:
         """Keep a frame that is right, and say what is wrong with one that isn't."""
+        # Bytes are stored as they come; unless the frame is right, the writer goes back to its
+        # start.
         smallest = HEADER.size + CRC.size
         m.d.sync += self.written.eq(self.committed)
         with m.If(~frame.begun):
@@ -148,8 +150,10 @@ class _OpenFrame:
         m.d.sync += [
             self.escaped.eq(0),
             self.waiting.eq(Cat(self.waiting[8:], byte)),
+            # Saturates: an endless frame must not wrap to a length that looks right.
             self.count.eq(Mux(self.count.all(), self.count, self.count + 1)),
         ]
+        # Where `HEADER` has the length.
         for place, part in ((3, self.length[:8]), (4, self.length[8:])):
             with m.If(self.count == place):
                 m.d.sync += part.eq(byte)
@@ -202,6 +206,7 @@ class Framer(Component):
                 with m.If(sent & self.i.payload.last):
                     m.next = "CHECK"
             with m.State("CHECK"):
+                # Only now, a cycle later, the CRC includes the last byte.
                 m.d.sync += check.eq(crc.crc)
                 m.next = "CRC"
             with m.State("CRC"):

@@ -71,6 +71,7 @@ class _Phase:
         self.m = m
         self.phase = Signal(range(self.modulus))
         self.tick = Signal()
+        # A phase accumulator: a bit lasts the exact fraction of cycles on average, without drift.
         following = Signal(range(self.modulus + self.step))
         m.d.comb += [following.eq(self.phase + self.step), self.tick.eq(following >= self.modulus)]
         m.d.sync += self.phase.eq(Mux(self.tick, following - self.modulus, following))
@@ -97,9 +98,11 @@ class Transmitter(Component):
         last = (left == 1) & phase.tick
         m.d.comb += self.i.ready.eq((left == 0) | last)
         with m.If(phase.tick & (left != 0)):
+            # Ones follow the data: the stop bit, and the line at rest.
             m.d.sync += [Cat(self.tx, bits).eq(Cat(bits, Const(1))), left.eq(left - 1)]
         with m.If(self.i.ready & self.i.valid):
             m.d.sync += [self.tx.eq(0), bits.eq(Cat(self.i.payload, 1)), left.eq(FRAME_BITS)]
+            # Bytes without a gap keep the phase, or fractions of a cycle would be lost with each.
             with m.If(left == 0):
                 phase.restart()
         return m

@@ -30,9 +30,11 @@ def add_pages(exchange: Exchange) -> None:
         with m.If(exchange.place == OFFSET.size - 1):
             m.next = "SEEK"
     with m.State("SEEK"):
+        # The description stands behind the hello.
         m.d.sync += exchange.index.eq(exchange.index + Hello.LAYOUT.size)
         m.next = "MEASURE"
     with m.State("MEASURE"):
+        # An offset from the wire may be beyond the end: nothing is left there.
         length = Mux(rest < 0, 0, Mux(rest < PAGE, rest, PAGE))
         m.d.sync += exchange.left.eq(length)
         exchange.begin_reply(Kind.DESCRIPTION, length)

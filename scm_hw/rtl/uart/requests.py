@@ -60,6 +60,7 @@ def add_requests(exchange: Exchange, pending: Signal) -> None:
 
 def _dispatch(exchange: Exchange) -> None:
     m = exchange.m
+    # Refused, unless a case below goes elsewhere.
     m.d.sync += [exchange.place.eq(0), exchange.code.eq(Fault.UNKNOWN)]
     m.next = "REFUSE"
     with m.Switch(exchange.kind):

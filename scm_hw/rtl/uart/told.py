@@ -111,6 +111,7 @@ def labels_of(classes: object) -> tuple[Any, ...]:
 def checked(kind: type, value: object) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    # Not `isinstance`: to Python, true is an int.
     if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
         raise TypeError(f"{value!r} is no {kind.__name__}")
     return value

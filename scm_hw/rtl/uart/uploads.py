@@ -11,7 +11,7 @@ from scm_hw.rtl.uart.packets import (
     Kind,
 )
 
-# Cycles after which a core has accepted or refused an upload.
+# Cycles after which a core has accepted or refused an upload; the hash of a key takes up to 24.
 SETTLED = 32
 
 
