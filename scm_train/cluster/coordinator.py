@@ -1,7 +1,7 @@
 """All shards together: asked at the same time, their sums added in the order of the rows.
 
 A worker that dies takes its shards along. Each is made again elsewhere: its rows are computed anew
-from their graph, and what shards were told to do since is told to it in the same order.
+from their graph, and all instructions that changed shards since are repeated in the same order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Chunk", "Cluster", "Division"]
 PATIENCE = 0.5
 #: Seconds to wait for a worker where there is none left.
 NO_WORKER = 60.0
-#: A shard that was lost so often is too large for its workers.
+#: A shard that was lost this often is taken to be too large for its workers.
 MOST_LOSSES = 5
 
 
@@ -82,6 +82,7 @@ class Cluster:
         self.shards = [self._made(k, future) for k, future in enumerate(making)]
         counts = np.array(self.ask("counts"))
         self.rows, self.held, self.rest = (int(count) for count in counts.sum(axis=0))
+        # Number of the first training row of each shard, by which a row's shard is found.
         self.starts = np.concatenate([[0], np.cumsum(counts[:, TRAINING])])
         self.outputs, self.features = len(frame.target_min), x.shape[1]
         self.groups = frame.encoder.groups if frame.encoder.coded else np.arange(x.shape[1])
@@ -91,6 +92,8 @@ class Cluster:
         """The answers of all shards, which work on them at the same time."""
         everywhere = range(len(self.shards))
         answers = self.answers([(k, method, arguments) for k in everywhere])
+        # Recorded after all have answered: a shard that was lost meanwhile is first brought up to
+        # the instructions before, and then asked again.
         if method in self.changes:
             self._told.append((method, arguments))
         return answers
@@ -113,11 +116,13 @@ class Cluster:
         return out
 
     def forget(self) -> None:
-        """Tell shards that are made anew nothing of what came before, as another machine begins."""
+        """Drop the recorded instructions: another machine begins, which needs none of them."""
         self._told = []
 
     def answers(self, questions: list[tuple[int, str, tuple[Any, ...]]]) -> list[Any]:
         """The answers of some shards, each to a question of its own that changes none."""
+        # All questions are sent before the first answer is waited for: shards work at the same
+        # time.
         asked = [self._asked(*question) for question in questions]
         return [self._answer(a, *q) for a, q in zip(asked, questions, strict=True)]
 
@@ -234,6 +239,8 @@ def _chunks(x: Any, y: Any, *, held: bool) -> list[Chunk]:
 def _divide(rows: int, division: Division, state: Any) -> tuple[Any, NDArray[np.uint8] | None]:
     """What each row is for, None for training all; the generator goes on as if asked here."""
     rng = np.random.default_rng(0)
+    # The division draws from the machine's own generator, whose state travels to a worker and back,
+    # so that the draws after it are those of training in memory.
     rng.bit_generator.state = state
     _, held, rest = split_rows(rows, division.fraction, division.search_rows, rng)
     roles = None

@@ -54,7 +54,7 @@ class FamilyShard:
         self._rows: FamilyRows
 
     def catch_up(self, told: list[tuple[str, tuple[Any, ...]]]) -> None:
-        """Do what the other shards have been told to do."""
+        """Repeat the instructions that the other shards have received."""
         for method, arguments in told:
             getattr(self, method)(*arguments)
 
@@ -84,6 +84,7 @@ class FamilyShard:
 class FamilyCluster(Cluster):
     """Shards that families grow on."""
 
+    # `extent` and `sums` change a shard too: they renew its slopes and its rows' cells.
     changes = ("begin", "extent", "sums", "add")
 
     def _shard_of(self, chunk: Chunk, rows: Sequence[Any], roles: Any) -> tuple[Any, ...]:
@@ -152,6 +153,7 @@ class RemoteFamilyRows:
 
     def sums(self, part: Part, scale: Scale, signals: Whole, thresholds: Whole) -> Sums:
         parts: list[Sums] = self._cluster.ask("sums", part, scale, signals, thresholds)
+        # Whole numbers, which have the same sum in any order of the shards.
         return Sums(
             np.sum([one.gradients for one in parts], axis=0),
             np.sum([one.weights for one in parts], axis=0),

@@ -89,6 +89,7 @@ class RemoteRows:
         return k, None
 
     def validation_system(self) -> tuple[Floats, Floats]:
+        # Rows of several systems below one another: H^T H is the sum of the shards' R^T R.
         factors, moments = zip(*self.cluster.ask("validation_system"), strict=True)
         return np.concatenate(factors), np.concatenate(moments)
 
@@ -145,6 +146,7 @@ class _Basis:
         return self._energies
 
     def propose(self, h: Node | int, shadow_h: None = None) -> float:
+        # Projection and square norm come in one answer: each round trip costs more than the sums.
         self._projection, square = self.cluster.sums("propose", h)
         return float(square)
 

@@ -121,6 +121,7 @@ def train_families_distributed(
     if eval_set is not None:
         rows = [one.compute() for one in _evaluation(eval_set, x, y, frame)]
         unseen = problem_of_rows(*rows, frame)
+    # All rows are for training; which of them choose follows from their numbers.
     everything = Division(0.0, None)
     cluster = FamilyCluster(client, x, y, None, frame, everything, np.random.default_rng(seed))
     task, span = _task(y, frame, feature_names), (frame.low, frame.high)
@@ -166,6 +167,7 @@ def _by_rows(x: Any, y: Any) -> tuple[Any, Any]:
         raise DataError(
             f"inputs and targets must have as many rows, not shapes {x.shape} and {y.shape}"
         )
+    # A node may see any input, and a chunk must have all of a row.
     x = x.rechunk({1: -1})
     rows = {0: x.chunks[0]}
     return x, y.rechunk(rows if y.ndim == 1 else rows | {1: -1})

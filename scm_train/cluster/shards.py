@@ -88,7 +88,7 @@ class Shard:
         self._new: tuple[Floats, Floats | None]
 
     def catch_up(self, told: list[tuple[str, tuple[Any, ...]]]) -> None:
-        """Do what the other shards have been told to do."""
+        """Repeat the instructions that the other shards have received."""
         for method, arguments in told:
             getattr(self, method)(*arguments)
 
@@ -169,6 +169,7 @@ class Shard:
     def validation_system(self) -> tuple[Floats, Floats]:
         """As that of all its rows, in no more equations than nodes."""
         hidden, targets = self.rows.validation_system()
+        # R^T R = H^T H and R^T Q^T T = H^T T: the rows themselves need not leave the worker.
         q, r = np.linalg.qr(hidden)
         return r, q.T @ targets
 

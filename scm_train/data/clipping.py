@@ -113,7 +113,7 @@ def other_labels(machine: Model, X: Any) -> list[str]:
 
 
 def clipping_lines(columns: Sequence[Clipped]) -> list[str]:
-    """A line for each column, but no more than a handful; the rest are counted."""
+    """A line for each column, at most ``MOST_LINES`` of them; the rest are counted."""
     lines = [str(column) for column in columns[:MOST_LINES]]
     left = len(columns) - MOST_LINES
     if left > 0:

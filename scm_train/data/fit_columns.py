@@ -215,6 +215,8 @@ def _ordered(
     sums = np.stack(
         [np.bincount(group, column, minlength=len(kept) + 1) for column in order.T], axis=1
     )
+    # Means shrunk to that of all rows, as if PRIOR_ROWS more rows had it: a label with few rows is
+    # not put at an end by chance.
     means = (sums + PRIOR_ROWS * middle) / count - middle
     if means.shape[1] > 1:
         # Of several targets the direction in which their means differ most.

@@ -160,4 +160,5 @@ def _alike(values: NDArray[Any]) -> float:
     variance = own.var()
     if variance == 0:
         return 0.0
+    # E (x_i - x_{i+1})^2 = 2 var (1 - correlation), von Neumann's ratio.
     return float(1 - np.mean(np.diff(own) ** 2) / (2 * variance))

@@ -157,6 +157,8 @@ class LayerSum:
         for weights, beta, slope in zip(
             reversed(self._weights), reversed(self._readouts), reversed(slopes), strict=True
         ):
+            # dS/dh of a layer: by its own readout, and by what the layers after it do with its
+            # outputs.
             upstream = ((upstream + beta) * slope) @ weights
         return upstream
 
@@ -212,6 +214,7 @@ def _on_line(gradient: Callable[[Floats], Floats], ends: Floats, points: int) ->
     size = np.abs(slope)
     # Slopes of rounding alone have any sign, and would count as turns.
     rising = np.sign(slope[size > FLAT * size.max()])
+    # An extremum inside is where the slope changes its sign.
     turns = sum(a != b for a, b in pairwise(rising))
     return Complexity(turns, float(trapezoid(size, x)), "grid")
 
@@ -270,6 +273,7 @@ def _terraces(values: Floats, labels: NDArray[np.integer]) -> NDArray[np.integer
         here = tuple(slice(max(-s, 0), n - max(s, 0)) for s, n in zip(shift, shape, strict=True))
         there = tuple(slice(max(s, 0), n - max(-s, 0)) for s, n in zip(shift, shape, strict=True))
         same = values[here] == values[there]
+        # An equal neighbour without a label has a higher one of its own, or it would be a top too.
         found.append(np.unique(labels[here][same & (labels[there] == 0)]))
     return np.concatenate(found)
 
@@ -283,6 +287,7 @@ def _by_sampling(
     seed: int,
 ) -> Complexity:
     low, width = box[:, 0], box[:, 1] - box[:, 0]
+    # A Sobol sequence is balanced only at powers of two: rounded up to one.
     sequence = qmc.Sobol(len(box), scramble=False).random_base2((samples - 1).bit_length())
     # A random shift keeps the sequence even, and lets seeds differ.
     unit = (sequence + np.random.default_rng(seed).random(len(box))) % 1.0

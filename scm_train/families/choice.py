@@ -31,7 +31,7 @@ SIZES = 40
 SLACK = 1.0005
 #: What a linear part has to bring, for it costs more than its LUTs say where rows are few.
 LINEAR_GAIN = 0.995
-#: Once the error on unseen rows has not been at its least for so many sizes, growth ends.
+#: Growth ends after this many sizes without a new least error on unseen rows.
 PATIENCE = 10
 #: Supports of fewer bits from some of the thresholds, and the other penalty, are for few rows and
 #: much noise; what each has to bring.

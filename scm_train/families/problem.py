@@ -39,7 +39,7 @@ class Source(Protocol):
         ...
 
     def some_rows(self, count: int, seed: int) -> NDArray[np.int64]:
-        """The numbers of so many random rows, or of all; see :func:`some_rows`."""
+        """The numbers of ``count`` random rows, or of all; see :func:`some_rows`."""
         ...
 
     def family_rows(self, pool: SignalPool, weights: Floats, intercept: Floats) -> Rows:

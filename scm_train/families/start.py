@@ -50,7 +50,7 @@ def start(
 
 
 def most_inputs(problem: Source, luts: float) -> int:
-    """How many inputs a linear part may take: so many that families have most of the budget."""
+    """How many inputs a linear part may take, with most of the budget left to families."""
     if problem.classes:
         return 0
     one = costs.LINEAR_LUTS * problem.input_bits * problem.outputs

@@ -27,7 +27,7 @@ __all__ = ["bit_system"]
 
 Floats = NDArray[np.float64]
 
-#: Sums of so many chunks are kept apart until the end, whatever the number of threads.
+#: Chunks whose sums are kept apart until the end, whatever the number of threads.
 SHARES = 16
 #: Rows at a time: the bits of a thousand nodes stay in a core's own cache.
 PIECE = 1 << 13

@@ -15,7 +15,7 @@ from scm_model.scaling import Floats, from_unit, to_unit
 from scm_model.suggestions import did_you_mean
 from scm_train.errors import ParameterError
 
-#: At most so many training rows are used to fit or check a mechanism.
+#: At most this many training rows are used to fit or check a mechanism.
 CHECKED_ROWS = 20_000
 
 

@@ -113,7 +113,7 @@ class _Source:
     chunk_map: ChunkMap
 
     def fresh(self, rows: int, count: int) -> tuple[Candidates, BitNodes]:
-        """So many candidates, and their outputs."""
+        """``count`` new candidates, and their outputs."""
         candidates = self.draw(self.rng, self.inputs, rows, count)
         # A scale cannot change a sign.
         batch = Batch(candidates, 1.0, self.inputs, self.activation)

@@ -80,7 +80,7 @@ def grown(
 def has_plant(learner: Learner) -> bool:
     """Whether a plant can stand before what the learner grows.
 
-    A plant is fitted by squares, which a learner with another loss is asked to avoid.
+    A plant is fitted by least squares, which is not for a learner with another loss.
     """
     return (
         isinstance(learner, Regressor)
@@ -183,6 +183,7 @@ def _behind_plant(
     learner._target_range = (-share * span / 2, share * span / 2)
     budget = DEFAULT_LUTS if learner.luts is None else learner.luts
     cost = TAP_LUTS * len(plant.features) + TABLE_LUTS * (plant.mechanism.kind == "table")
+    # Inputs come in the plant's codes, and the budget is that of the whole machine.
     learner.set_params(input_bits=plant.input_bits, luts=max(budget - cost, LEAST_LUTS))
     learner.fit(rows[0], left, eval_set=(held[0], left_held))
     own: Model = learner.machine_
@@ -219,7 +220,7 @@ def scale_of(memory: Memory, records: Records, margin: float) -> Scale:
 
 
 def settings_of(machine: Model, memory: Memory, more: dict[str, Any]) -> Model:
-    """The machine with what its records were told to be among its settings."""
+    """The machine with lags, horizon and ``more`` among its settings."""
     told = {"lags": [list(tap) for tap in memory.taps], "horizon": memory.horizon} | more
     settings = machine.info.get("settings", {}) | told
     return replace(machine, info=machine.info | {"settings": settings})

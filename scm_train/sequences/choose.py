@@ -37,11 +37,15 @@ def choose_taps(
     places = {tap: candidates.index(tap) for tap in candidates}
     best, best_error, misses = list(chosen), _error(x, y, x_held, y_held, chosen, places), 0
     while len(chosen) < min(MOST_TAPS, len(candidates)) and misses < PATIENCE:
+        # Forward selection by what a tap explains of the residual; whether it pays is judged on the
+        # held-out rows, after a fit of all.
         residual = y - _fitted(x, y, x, [places[tap] for tap in chosen])
         rest = [tap for tap in candidates if tap not in chosen]
         gains = [_gain(x[:, places[tap]], residual) for tap in rest]
         chosen = [*chosen, rest[int(np.argmax(gains))]]
         error = _error(x, y, x_held, y_held, chosen, places)
+        # Each tap since the best so far has to bring its gain: one that helps only together with
+        # the next is not given up before that is tried.
         if error < best_error * (1 - LEAST_GAIN) ** (len(chosen) - len(best)):
             best, best_error, misses = list(chosen), error, 0
         else:

@@ -123,7 +123,7 @@ class _Sequences(BaseEstimator):
         return self._learner() if self.estimator is None else self.estimator
 
     def _take(self, found: Candidate, plant: Mapping[str, object] | None = None) -> None:
-        """The machine that was chosen, with what its records were told to be."""
+        """Keep the machine that was chosen, with the lags and the horizon of its records."""
         memory = found.machine.memory
         assert memory is not None
         self.machine_ = settings_of(found.machine, memory, {"plant": plant})

@@ -55,6 +55,7 @@ class FreeRun:
         longest, count, outputs = self.wanted.shape
         taps = self.taps.shape[-1]
         found = np.zeros((longest, len(weights), count, outputs))
+        # The first rows of a record are measured: there is no history yet to run from.
         found[: self.depth] = self.wanted[: self.depth, None]
         rows = np.ones((len(weights), count, 1 + taps + len(terms)))
         products = _products(terms, taps)
@@ -107,6 +108,8 @@ def fit_free_run(plant: Plant, runs: FreeRun, steps: int) -> Plant:
         scale = np.diag(np.maximum(np.diag(curvature), 1e-12))
         before = least
         for _ in range(TRIES):
+            # Marquardt's scaling: damping relative to the curvature of each weight, so that weights
+            # of very different sizes are held back alike.
             step = np.linalg.solve(curvature + damping * scale, -gradient)
             squares = _squares(runs, weights + step, plant)
             if squares < least:
@@ -120,6 +123,7 @@ def fit_free_run(plant: Plant, runs: FreeRun, steps: int) -> Plant:
 
 def _linearised(runs: FreeRun, weights: Floats, plant: Plant) -> tuple[Floats, Floats]:
     """Errors, and their derivatives by each weight (weights, errors)."""
+    # Forward differences, with all neighbouring plants run side by side with this one.
     nudges = NUDGE * np.maximum(np.abs(weights), LEAST_WEIGHT)
     plants = np.vstack([weights, weights + np.diag(nudges)])
     errors = runs.errors(plants.reshape(-1, *plant.weights.shape), plant.terms)
@@ -128,6 +132,7 @@ def _linearised(runs: FreeRun, weights: Floats, plant: Plant) -> tuple[Floats, F
 
 def _squares(runs: FreeRun, weights: Floats, plant: Plant) -> float:
     own = weights.reshape(1, *plant.weights.shape)
+    # A step too far can make a plant unstable, whose products overflow; infinite squares reject it.
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(np.sum(runs.errors(own, plant.terms) ** 2))
     return total if np.isfinite(total) else np.inf

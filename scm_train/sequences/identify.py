@@ -88,6 +88,7 @@ def _least_squares(
     least = sizes[0] * len(rows) * np.finfo(np.float64).eps
     plants = []
     for ridge in ridges:
+        # Ridge by singular values: weights V diag(s / (s^2 + ridge s_1^2)) U^T y.
         shrunk = sizes / (sizes**2 + ridge * sizes[0] ** 2)
         shrunk = np.where(sizes > least, shrunk, 0.0)
         weights = right.T @ (shrunk[:, None] * along) / spread[:, None]
@@ -103,6 +104,8 @@ def _promising(
     some = slice(None, None, -(-len(z) // SCREENED_ROWS))
     z, y = z[some], y[some]
     basis = np.linalg.qr(plant_rows(z, []))[0]
+    # Residual and products are both made orthogonal to constant and taps (Frisch-Waugh), so that a
+    # fit of the products alone has the error of the whole polynomial.
     rest = y - basis @ (basis.T @ y)
     left = []
     for one in places:
@@ -219,7 +222,7 @@ class _Closed:
 
 
 def _some_records(records: Records, most: int) -> Records:
-    """Records evenly spread, so many that their rows are no more than these."""
+    """Evenly spread records, of which all have about ``most`` rows together."""
     step = -(-len(records) // most)
     if step == 1:
         return records

@@ -42,6 +42,7 @@ class Scale:
     @property
     def reach(self) -> float:
         """The end of the machine's range, where that of training is 1."""
+        # The training range [-1, 1] is 2 wide, and the margin is a share of that on either side.
         return 1.0 + 2.0 * self.margin
 
     @property
@@ -104,6 +105,8 @@ def plant_machine(plant: Plant, memory: Memory, scale: Scale, targets: Sequence[
     steep, outputs = 2.0 * scale.reach, plant.weights.shape[1]
     linear = plant.weights[1 : 1 + plant.taps]
     answer = 1.0 / steep
+    # z = reach (2 x - 1) for an input x in [0, 1]: each tap adds -reach times its weight to the
+    # constant. An answer y of [-reach, reach] becomes y / (2 reach) + 1/2.
     constant = plant.weights[0] - scale.reach * linear.sum(axis=0)
     return Model(
         task="regression",

@@ -22,7 +22,8 @@ LEAST_BITS, MORE_BITS = 12, 4
 ENOUGH = 1.01
 #: What nodes beside a plant have to bring, and what the plant has to, for its multipliers.
 NODES_GAIN, PLANT_GAIN = 0.9, 0.98
-#: Further rounds of learning are spared where the first is off by so many times what a plant is.
+#: There are no further rounds of learning where the first error is more than this many times that
+#: of a plant.
 HOPELESS = 4.0
 
 Parts = tuple[Records, Records]
@@ -98,6 +99,8 @@ def with_plant(choice: Choice) -> tuple[Candidate, dict[str, Any] | None]:
     nodes, behind, alone = (
         one.error * scale for one, scale in zip(found, (1.0, reach, reach), strict=True)
     )
+    # A plant has to bring PLANT_GAIN against nodes alone; nodes behind a plant have to bring
+    # NODES_GAIN against the plant alone.
     if nodes * PLANT_GAIN <= min(behind / NODES_GAIN, alone):
         return found[0], None
     if behind < NODES_GAIN * alone:

@@ -130,6 +130,7 @@ def folds(records: Records, gap: int) -> list[tuple[Records, Records]]:
 def segments(records: Records, depth: int, rows: int = SEGMENT_ROWS) -> Records:
     """The same rows in shorter records, so that many can run free side by side."""
     first = records.first.copy()
+    # Each piece begins with its history, which is not scored: at most an eighth of a piece.
     rows = max(rows, 8 * depth)
     for record in records_of(records.first):
         first[record.start : record.stop : rows] = True

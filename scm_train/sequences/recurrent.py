@@ -121,6 +121,7 @@ class _Rows:
         start = np.where(since >= begin, since, begin - 1)
         known = np.where(since >= begin, np.take_along_axis(total > 0, np.maximum(since, 0), 0),
                          False)  # fmt: skip
+        # A bit of negative own sign turns over in each row since the last that was settled.
         turned = (drawn.own[None] < 0) & ((rows - start) % 2 == 1)
         return known ^ turned
 
@@ -187,10 +188,13 @@ class _Growth:
         drawn = self._draw()
         rows = self.rows[0]
         hidden = drawn.outputs[rows.scored] * 2.0 - 1.0
+        # Only what lies outside the span of the nodes before can lower the least-squares error.
         hidden = hidden - self.basis @ (self.basis.T @ hidden)
         norms = np.maximum((hidden**2).sum(axis=0), 1e-9 * len(hidden))
         gains = ((hidden.T @ residual) ** 2).sum(axis=1) / norms
         best, whole = int(np.argmax(gains)), float((residual**2).sum())
+        # The theorem of SCNs has 1 - r - mu_L with a mu_L that tends to 0; mu_L = (1 - r) / (L + 1)
+        # makes that (1 - r) (1 - mu) for the L-th node.
         mu = 1.0 / (len(self.chosen) + 2)
         if not any(gains[best] >= (1 - r) * (1 - mu) * whole for r in R_VALUES) or whole <= 0:
             return None
@@ -270,6 +274,7 @@ class _Growth:
         found = []
         for ridge in RIDGES:
             pull = np.full(len(gram), ridge * len(design))
+            # The constant is not pulled to 0, but for rounding.
             pull[0] = 1e-9 * len(design)
             weights = np.linalg.solve(gram + np.diag(pull), cross)
             error = float(np.sqrt(np.mean((seen @ weights - wanted) ** 2)))
@@ -308,7 +313,8 @@ class _Growth:
         )
         counts = np.array([self._counts(k, seen) for k in range(nodes)], dtype=np.int64)
         counts = counts.reshape(nodes, len(seen), 1)
-        # Of equal coded bits so many are added and the others taken off.
+        # Of the LEVELS equal coded bits of a node, (LEVELS + count) / 2 are added and the others
+        # subtracted, which leaves count times the bit. Both numbers are odd, so that this is whole.
         own = np.where(2 * np.arange(LEVELS) < LEVELS + counts, 1, -1)
         own = np.where(counts == 0, 0, own).reshape(nodes, -1).astype(np.int8)
         features = [one.features for one in chosen]

@@ -1,10 +1,11 @@
 """What a machine says of its own results, calibrated on rows that are held back from training.
 
-A classifier's answer is unsure where its margin is no larger than a threshold: so large a one that
-of all rows that are drawn as these were, whatever their distribution, at most a given share is
-answered wrongly and not unsure (split conformal calibration, with the margin of wrong answers as
-the score). A row is novel where several groups of hidden bits have values that training rows rarely
-or never had; how many is calibrated in the same way, by the share of false alarms.
+A classifier's answer is unsure where its margin is no larger than a threshold. The threshold is
+chosen so that of all rows that are drawn as these were, whatever their distribution, at most a
+given share is answered wrongly and not unsure (split conformal calibration, with the margin of
+wrong answers as the score). A row is novel where several groups of hidden bits have values that
+training rows rarely or never had; how many is calibrated in the same way, by the share of false
+alarms.
 """
 
 from __future__ import annotations
@@ -106,6 +107,8 @@ def _unsure(machine: Model, x: NDArray, y: NDArray, level: float) -> Unsure:
     wrong = classes_of(outputs) != y.argmax(axis=1)
     # Right answers are no error at any threshold.
     scores = np.sort(np.where(wrong, margins(outputs), 0.0))
+    # The rank of split conformal calibration: n + 1 counts the row to come, which is as likely to
+    # have any rank among these. The small number keeps rounding from raising a whole product.
     rank = ceil((len(scores) + 1) * (1 - level) - 1e-9)
     return Unsure(level, float(scores[rank - 1]))
 
@@ -128,6 +131,8 @@ def _novelty(
     whole = Novelty(rate, 1, groups, rare)
     # Rows whose features don't go together tell which groups see such things.
     mixed = _bits(machine, _mixed(task, seen, random))
+    # How often a group has rare values on such rows beyond how often on those of training: its
+    # power less its false alarms.
     power = _shares(whole, mixed) - _shares(whole, known)
     chosen = np.sort(np.argsort(-power, kind="stable")[:GROUPS])
     kept = Novelty(rate, 1, groups[chosen], rare[chosen])
@@ -186,8 +191,10 @@ def _shares(novelty: Novelty, bits: NDArray[np.bool_]) -> Floats:
 
 
 def _least(counts: Whole, rate: float) -> int:
-    """The least number of rare groups that so few rows have."""
+    """The least number of rare groups that a share of at most ``rate`` of the rows has."""
     least = 1
+    # (1 + those at least as extreme) / (n + 1) is a conformal p-value: a row drawn as these were
+    # has one of at most `rate` with probability `rate` at most.
     while (1 + np.count_nonzero(counts >= least)) > rate * (len(counts) + 1) * (1 + 1e-12):
         least += 1
     return least

@@ -41,7 +41,7 @@ MOST_FAMILIES, MOST_NODES = 12, 60
 PENALTIES = (3.0, 10.0, 30.0, 100.0, inf)
 #: Share of the mean absolute error that the width is at least.
 LEAST_WIDTH = 0.2
-#: The mean width is so many steps of the grid that its coefficients are rounded to, at least.
+#: Steps in the mean width, at least, of the grid that coefficients are rounded to.
 GRID_STEPS = 32
 #: Values that nodes of an activation lie between.
 LOW = {"sign": -1.0, "tanh": -1.0}
@@ -112,6 +112,7 @@ class Evidence:
             found[self._first + places] = width.coefficients
             return found, intercept
         up, down = np.split(width.coefficients, 2)
+        # up (h - low) / (1 - low) + down (1 - h) / (1 - low), as a slope of h and a constant.
         slopes = (up - down) / (1 - self._lows[chosen])
         found[chosen] = slopes
         return found, float(intercept + down.sum() - slopes @ self._lows[chosen])
@@ -224,6 +225,8 @@ def _bound(
     # As large as the quantile of the errors here already, so that calibration has little to add.
     ratio = errors / width.of(evidence.columns(seen, chosen))
     width = _rounded(width, float(np.quantile(ratio, level)), float(errors.mean()))
+    # Scores |y - f| - w on rows that neither machine nor width was fitted to: these alone make the
+    # share of rows within the bounds a guarantee.
     scores = np.sort(further - width.of(evidence.columns(later, chosen)))
     shift = float(scores[_rank(len(scores), level) - 1])
     # Less than nothing would be no interval; a wider one holds as much.
@@ -250,6 +253,7 @@ def _fitted(evidence: Evidence, seen: Activity, errors: Floats) -> tuple[NDArray
             unseen = evidence.columns(seen, chosen)[~own]
             total += float(np.sum((width.of(unseen) - errors[~own]) ** 2))
         wrong.append(total)
+    # Of equal errors the last and largest penalty wins, which makes the fewest gates.
     best = PENALTIES[len(wrong) - 1 - int(np.argmin(wrong[::-1]))]
     return _fit(evidence, seen, errors, np.ones(len(errors), bool), best)
 

@@ -22,7 +22,7 @@ from scm_train.training.refit import changed, check_refit, normalised_targets, w
 __all__ = ["FORGETTING", "PRIOR", "RecursiveReadout"]
 
 FORGETTING = 1.0
-#: So much of each coefficient's distance from the trained one counts as an error of rows does.
+#: Weight of a coefficient's squared distance from the trained one; a row's squared error has 1.
 PRIOR = 1e-1
 
 

@@ -81,6 +81,8 @@ class _Sums:
             part = places[start : start + step]
             outputs = weighed(activity, part, first, unknowns)
             gram += outputs.T @ outputs
+            # The right-hand side is the residual, so that the unknown is the change of the readout
+            # and the ridge pulls to the readout that is there, not to 0.
             cross += outputs.T @ (wanted[part] - activity.output[part])
         return cls(len(places), gram, cross)
 

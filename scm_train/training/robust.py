@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Trainer = Callable[..., tuple[Model, History]]
 
 LOSSES = ("squared_error", "huber")
-#: Targets beyond so many interquartile ranges outside the quartiles don't set the output's scale.
+#: Targets more than this many interquartile ranges outside the quartiles don't set the scale.
 FENCE = 10.0
 #: A row whose residual is more robust standard deviations than these is an outlier.
 FAR = 6.0
@@ -62,6 +62,7 @@ def robust_trainer(train: Trainer, families: bool) -> Trainer:
         seed = int(random.randint(np.iinfo(np.int32).max))
 
         def run(y: NDArray, unseen: tuple[NDArray, NDArray] | None) -> tuple[Model, History]:
+            # Both machines start from one seed: rows are split alike, and only the targets differ.
             own = np.random.RandomState(seed)
             return train(algorithm, parameters, replace(task, y=y), unseen, own)
 
@@ -120,6 +121,8 @@ def _solved(hidden: Floats, left: Floats) -> Floats:
     pull = np.full(hidden.shape[1], REFIT_RIDGE * len(left))
     pull[-1] = 0.0
     change = np.zeros(hidden.shape[1])
+    # Each solution minimises a parabola that lies above Huber's loss and touches it at the solution
+    # before: at a given scale of the residuals the loss never rises.
     for _ in range(REWEIGHTED):
         weighed = hidden * huber_weights(left - hidden @ change)[:, None]
         change = np.linalg.solve(weighed.T @ hidden + np.diag(pull), weighed.T @ left)

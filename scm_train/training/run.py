@@ -210,6 +210,7 @@ def machine_of_families(
     )
     info = run_info(parameters, seed, fitted, history)
     if problem.classes == 2:
+        # Two classes have one output, the log-odds of the second.
         task = replace(
             task,
             target_names=task.target_names[1:],
@@ -270,6 +271,7 @@ def run_info(
     parameters: dict[str, Any], seed: int, fitted: Fitted, history: History
 ) -> dict[str, Any]:
     scores = {"train_rmse": fitted.train_rmse}
+    # NaN without validation rows, and NaN alone is not equal to itself.
     if fitted.validation_rmse == fitted.validation_rmse:
         scores["validation_rmse"] = fitted.validation_rmse
     plain = {
