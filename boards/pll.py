@@ -46,6 +46,7 @@ def pll_for(oscillator_mhz: float, clock_mhz: float) -> Pll | None:
 
     A fast phase detector and a fast oscillator have less of it.
     """
+    # Through text, so that 33.3 is 333/10 and not the nearest binary fraction.
     source, wanted = Fraction(str(oscillator_mhz)), Fraction(str(clock_mhz))
     if not OUTPUT[0] <= wanted <= OUTPUT[1]:
         return None
@@ -67,6 +68,7 @@ def _output_divided(
     whole = divider.denominator == 1
     if not (VCO[0] <= vco <= VCO[1] and 1 <= divider <= LARGEST_OUTPUT_DIVIDER):
         return None
+    # A denominator of 2, 4 or 8 is whole eighths; others would miss the clock.
     if not whole and (EIGHTHS % divider.denominator or divider < 2):
         return None
     return Pll(source, multiply, divide, divider)
@@ -74,6 +76,7 @@ def _output_divided(
 
 def _jitter(pll: Pll) -> tuple[bool, int, Fraction]:
     fractional = pll.multiply.denominator > 1 or pll.output_divide.denominator > 1
+    # In this order: a small divider keeps the phase detector fast, and then the oscillator counts.
     return fractional, pll.divide, -pll.vco_mhz
 
 

@@ -229,6 +229,7 @@ def _advice(name: str) -> str:
 def _from_platform(platform: type[TemplatedPlatform]) -> Board:
     """A board as its file has it; one that we list stands for the file it is made from."""
     for board in _BOARDS.values():
+        # Our platforms are subclasses of those of amaranth-boards, and correct them.
         if board.platform is not None and issubclass(board.platform, platform):
             return board
     name = by_name.name_of(platform)

@@ -36,6 +36,7 @@ class SelfTest(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.core = core = self.core
+        # x^16 + x^14 + x^13 + x^11 + 1 has the full period of 2^16 - 1, from any state but 0.
         lfsr = Signal(16, init=0xACE1)
         stalling = Signal()
         # The memories answer a cycle late, the first time too.
@@ -82,6 +83,7 @@ class SelfTest(Component):
         port = memory.read_port()
         index = Signal(range(len(words)))
         last = index == len(words) - 1
+        # The next address, a cycle ahead: the memory's output is then the word of `index`.
         m.d.comb += port.addr.eq(Mux(step, Mux(last, 0, index + 1), index))
         m.d.sync += index.eq(port.addr)
         return port, last
