@@ -74,7 +74,7 @@ def clock_of(dut: Any) -> Any:
 async def reset(dut: Any) -> None:
     axi, clock = not hasattr(dut, "clk_i"), clock_of(dut)
     pin = dut.aresetn if axi else dut.rst_i
-    # Of another clock three edges too.
+    # The core's own clock may be seven times slower, and needs some edges too.
     cycles = 20 if hasattr(dut, "core_clk") else 3
     pin.value = int(not axi)
     await ClockCycles(clock, cycles)

@@ -27,7 +27,7 @@ from scm_hw.sim.vectors import Probe, Vectors
 # Pins change just after the falling edge and are read just before the rising one, so that no
 # simulator's order of events can matter.
 HALF_CYCLE_NS = 5
-# Progress is told every so often, and the clock looked at not too often.
+# Seconds between lines of progress, and cycles between looks at the clock, which take time.
 TELL_SECONDS, LOOK_CYCLES = 0.5, 16
 BIT = re.compile(r"\[(\d+)\]$")
 

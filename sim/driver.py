@@ -38,12 +38,13 @@ class Driver:
         if not self.exhausted and (self._valid or self.gate()):
             self._valid = True
             return True, self.samples[self.taken]
+        # Noise and not 0: a core that takes data without in_valid is to answer wrongly.
         return False, self.random.getrandbits(self.width)
 
     def restart(self, can_begin: Callable[[int], bool]) -> int:
         """After a reset, go on with the next sample that can begin; how many are passed over."""
         passed = 0
-        # The very first sample is one that a reset has gone before anyway.
+        # A reset comes before the first sample in any case.
         while self.taken > 0 and not self.exhausted and not can_begin(self.taken):
             self.taken += 1
             passed += 1
