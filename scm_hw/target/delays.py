@@ -76,6 +76,7 @@ def _absorbed_tables(program: Program, known: list[Range], most: int) -> set[Ref
     }
     for op in program.ops:
         if isinstance(op, Sum) and op.weights in ABSORBING and not op.constant:
+            # The LUTs before the carry chain take in the second operand alone.
             candidates.discard(op.operands[0])
             candidates.difference_update(op.operands[2:])
         else:

@@ -23,6 +23,7 @@ def _luts(truth: Truth, inputs: int, wide: bool) -> int:
     if wide and count > inputs + 1:
         # A LUT joins four smaller functions.
         quarter = len(truth) // 4
+        # Equal quarters are built once.
         parts = [truth[i * quarter : (i + 1) * quarter] for i in range(4)]
         return 1 + sum(_luts(_supported(part), inputs, wide) for part in set(parts))
     return min(_multiplexed(truth, place, inputs, wide) for place in range(count))
@@ -31,6 +32,8 @@ def _luts(truth: Truth, inputs: int, wide: bool) -> int:
 def _multiplexed(truth: Truth, place: int, inputs: int, wide: bool) -> int:
     """With one input that chooses between two smaller functions."""
     low, high = _cofactors(truth, place)
+    # Opposite sides are an XOR with the chosen input, a constant side an AND or an OR: one LUT
+    # behind the other side.
     if tuple(not bit for bit in low) == high or len(set(low)) == 1:
         return 1 + _luts(_supported(high), inputs, wide)
     if len(set(high)) == 1:

@@ -40,7 +40,7 @@ class Technology:
     dsp_add: float
     # Of the two factors, sign included.
     dsp_widths: tuple[int, int]
-    # Multipliers below this many partial product bits stay in LUTs, so many to each of them.
+    # Multipliers with fewer partial product bits than this stay in LUTs; and the LUTs of each bit.
     min_dsp_bits: int
     luts_per_product_bit: int
     # That synthesis adds at carry chains and registers, as a share of all LUTs.
@@ -245,7 +245,7 @@ GW1N = Technology(
     luts_per_comparison=0.0,
     luts_per_ordered_bit=1.0,
     lutram_bits=16,
-    # Of which no figure was had.
+    # No figure was found for these.
     block_ram=5.0,
     blocks=_BLOCKS_18K,
     blocks_per_unit=1,
