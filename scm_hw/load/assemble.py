@@ -117,6 +117,7 @@ class _Assembler:
         """Bits that are stored: those that a node counts."""
         read = set(self.coefficients) | {bit for bits in self.families for bit in bits}
         stored: set[Ref] = set()
+        # Backwards, since a node is computed only where a later one, or an output, reads it.
         for layer in reversed(self.lowered.layers):
             for number, node in enumerate(layer.nodes):
                 if (node in read or node in stored) and self._counts(node, layer):
@@ -199,6 +200,8 @@ class _Assembler:
             for step in steps:
                 self._put(step)
                 self._row(weights)
+        # A constant may be wider than a coefficient: its high part is multiplied by a power of two,
+        # its low part by 1, in two rows.
         unit = self.capacity.code_bits
         whole, rest = 1 << unit, constants & (1 << unit) - 1
         for value, row in ((whole, constants >> unit), (1, rest)):

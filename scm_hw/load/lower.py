@@ -94,6 +94,7 @@ def lower_model(model: Model, fixed: FixedPoint) -> Lowered:
         families = _families(build, model, fixed, layers)
     with build.within(LINEAR):
         linear = _linear(build, model, fixed, codes)
+    # External words have the fraction bits of coefficients, and sums have more.
     unit = np.int64(1) << (fixed.sum_bits - fixed.frac_bits)
     external = Terms(words, np.eye(len(words), model.outputs, dtype=np.int64) * unit)
     with build.within(MECHANISM):

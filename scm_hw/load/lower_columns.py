@@ -63,6 +63,7 @@ class _FeatureCodes:
         return self.build.add(AtLeast(source, (1 << self.bits) - 1, name=name))
 
     def _median(self, number: int, column: Column) -> int:
+        # The reference's own code of the median, so that both round alike.
         row = self.model.input_min.copy()
         row[number] = column.median
         return int(codes(self.model.static, row[None])[0, number])

@@ -41,12 +41,14 @@ def _unsure(
 ) -> tuple[Ref, Ref]:
     """The margin of the first score, and whether it is no larger than the threshold."""
     if len(scores) == 1:
+        # Two classes share one score, and its distance from 0 is the margin.
         second = build.add(AtLeast(scores[0], 1, name="class"))
         away = build.add(Sum(tuple(scores), (-1,), name=f"{MARGIN}.other"))
         margin = build.add(Select(second, scores[0], away, name=MARGIN))
     else:
         best, next_best = _two_largest(build, scores)
         margin = build.add(Sum((best, next_best), (1, -1), name=MARGIN))
+    # Margins are integers, so the first that is above the threshold is `most + 1`.
     most = math.floor(math.ldexp(unsure.threshold, fixed.grid_bits))
     sure = build.add(AtLeast(margin, most + 1, name=f"{UNSURE}.not"))
     return margin, build.add(Table(sure, NOT, name=UNSURE))

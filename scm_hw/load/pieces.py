@@ -48,6 +48,7 @@ def pieces_of(values: Integers) -> Pieces | None:
         return whole
     codes = np.arange(len(values))
     stepped = [_steps(values, width)]
+    # The code itself and steps on top of it may be fewer pieces than steps alone.
     rest = _steps(values - codes, width)
     if rest is not None:
         own = Piece(1, width, 0, len(values) - 1)

@@ -291,6 +291,7 @@ def _without_readout(
     bits = list(dict.fromkeys(ref for refs in places for ref in refs))
     terms = [found for j in range(len(lowered.scores)) if (found := _fixed_terms(lowered, j))]
     live = set(bits) | {ref for found in terms for ref, _ in found} | set(source.inputs)
+    # Readers stand behind what they read, so one walk backwards finds all that is needed.
     for ref in reversed(range(len(source.ops))):
         if ref in live:
             live.update(operands(source.ops[ref]))

@@ -142,9 +142,12 @@ class Records:
         length = np.diff(np.append(begin, len(taps)))
         found = np.zeros((len(taps), len(program.outputs)), dtype=np.int64)
         for k in range(int(length.max(initial=0))):
+            # Records don't depend on each other: row `k` of all of them is computed at once.
             now = begin[length > k] + k
             for column, (source, lag) in enumerate(self.taps):
                 if source >= len(self.signals):
+                    # Before the record begins, the index is only kept inside; the rest code is
+                    # taken.
                     back = now - min(lag, k)
                     taps[now, column] = (
                         self.rest[source] if lag > k else self._code(found[back], source)

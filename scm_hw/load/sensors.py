@@ -247,6 +247,7 @@ def _polynomial(mechanism: PolynomialModel, scale: Floats, offset: Floats) -> Po
         terms: dict[tuple[int, ...], float] = {(): 1.0}
         for power, a, b in zip(powers, scale, offset, strict=True):
             terms = {
+                # The binomial theorem, term by term; powers of a zero offset are left out.
                 (*done, k): factor * comb(power, k) * a**k * b ** (power - k)
                 for done, factor in terms.items()
                 for k in range(power + 1)

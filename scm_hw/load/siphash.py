@@ -20,7 +20,7 @@ KEY_BYTES, TAG_BYTES, COUNTER_BYTES = 16, 8, 6
 COMPRESSIONS, FINALISATIONS = 2, 4
 # "somepseudorandomlygeneratedbytes", which the halves of the key are added to.
 START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
-# By how much the second and the fourth word are turned, in both halves of a round.
+# Bits by which the second and the fourth word are rotated, in both halves of a round.
 TURNS = ((13, 16), (17, 21))
 _MASK = (1 << 64) - 1
 _ENVIRONMENT = "env:"
@@ -78,6 +78,7 @@ def siphash(key: bytes, data: bytes) -> int:
     halves = struct.unpack("<2Q", key)
     v = [start ^ halves[i % 2] for i, start in enumerate(START)]
     whole = len(data) // 8 * 8
+    # The last word: the bytes that are left, and the length modulo 256 in the highest byte.
     rest = data[whole:].ljust(7, b"\0") + bytes([len(data) & 0xFF])
     for (word,) in struct.iter_unpack("<Q", data[:whole] + rest):
         v[3] ^= word

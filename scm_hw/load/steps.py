@@ -19,7 +19,8 @@ from scm_hw.load.capacity import COEFFICIENT_BITS, Capacity
 
 Integers = NDArray[np.int64]
 
-# A bit that is stored can be read by the fifth step after it.
+# A bit that is stored can be read by the fifth step after it: it is written in rank 7 of the
+# hardware, and read in rank 3.
 STORE_DISTANCE = 5
 
 
@@ -108,6 +109,7 @@ def run_image(image: Image, inputs: Integers) -> Integers:
         if step.last:
             break
     if capacity.classes:
+        # Of equal scores NumPy takes the first, as the core does.
         best: Integers = machine.totals.argmax(axis=1)[:, None].astype(np.int64)
         return best
     return _signed(machine.totals, capacity.output_bits)
