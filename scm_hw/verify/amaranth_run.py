@@ -52,6 +52,7 @@ def run_amaranth(
     if not outcomes[0].mismatches or first is None:
         # Wrong cycles, or wrong under stalls or resets only: the first run that fails shows it.
         index = next(i for i, outcome in enumerate(outcomes) if outcome.failures)
+        # Scenarios keep state, so a second run needs new ones; the seed makes them equal.
         again = all_scenarios(vectors, **timing, seed=seed)
         _simulate(core_factory(), [again[index]], failed)
         return replace(result, waveform=failed)
@@ -70,6 +71,7 @@ def _simulate(
 ) -> str | None:
     """Play the scenarios; the first stage that holds something else than its probe."""
     module = Module()
+    # A domain of our own, so that scenarios can set its reset.
     module.domains.sync = domain = ClockDomain()
     module.submodules.scm_core = core
     stage = None

@@ -35,12 +35,12 @@ SIMULATORS = ("amaranth", "icarus", "verilator")
 VERILOG = ("icarus", "verilator")
 # Amaranth's own simulator is slow; it sees the first of the rows and the corners.
 AMARANTH_VECTORS = 24
-# A folded core takes many cycles for each vector, and a simulator longer for more lanes: so many in
-# all, and no fewer vectors than these.
+# A folded core takes many cycles for each vector, and simulators are slower with more lanes: the
+# most cycles and lane cycles in all, and the fewest vectors.
 FOLDED_CYCLES = 100_000
 FOLDED_LANE_CYCLES = 8_000_000
 FEWEST_VECTORS = 24
-# Of an unrolled core, so many operations times vectors in simulators that interpret the Verilog:
+# Of an unrolled core, the most operations times vectors in simulators that interpret the Verilog:
 # ten seconds in Icarus. Verilator, which compiles it, takes all vectors.
 INTERPRETED_STEPS = 2_000_000
 # The core is checked by then; a wrapper has few states.
@@ -170,7 +170,7 @@ def _most(design: Design) -> int:
 
 
 def select_vectors(design: Design, rows: CheckRows, most: int | None = None) -> Vectors:
-    """The vectors that simulators see, at most so many."""
+    """The vectors that simulators see, at most `most` of them."""
     return rows.vectors(design, chosen_rows(design, rows, most))
 
 
@@ -272,12 +272,14 @@ def _kept(
     result: SimResult, design: Design, rows: CheckRows, folder: Path, keep: Path
 ) -> SimResult:
     """The result with its waveform where the user can find it, beside design and vectors."""
+    # What an earlier failure left would be taken for this one's.
     clear_failure(keep)
     shutil.copytree(folder, keep, dirs_exist_ok=True)
     if result.stage is None and result.first_mismatch is not None:
         result = replace(result, stage=wrong_output(design, result.first_mismatch))
     vectors, names = select_vectors(design, rows), design.names
     how = (design.latency, design.initiation_interval, names, design.options.handshake)
+    # With the test bench beside it, the failure can be replayed without this program.
     bench = testbench_files(vectors, *how, reload=design.ports.reload)
     if result.waveform is not None and result.waveform.is_relative_to(folder):
         result = replace(result, waveform=keep / result.waveform.relative_to(folder))

@@ -90,6 +90,7 @@ class _Job:
             more=more,
             timeout=self.timeout,
         )
+        # There is a record for each scenario: with fewer of them the simulator has broken off.
         if len(found.records) < (len(NAMES) if probes is None else 1):
             raise ToolError(
                 f"can't simulate in {self.simulator}: it ended with code {found.code} "

@@ -12,7 +12,7 @@ _BLOCK_MEMORIES = re.compile(r"^  (DP16KD|PDPW16KD|SP|SPX9|S?DPB|S?DPX9B|pROM|pR
 # nextpnr's, not Yosys', and not in the Verilog that Icarus takes.
 _PACKED_LUT = re.compile(r"^module TRELLIS_COMB\b.*?^endmodule\n", re.M | re.S)
 _GOWIN_ALU = re.compile(r"^module ALU\b.*?^endmodule\n", re.M | re.S)
-# What a bit passes the carry on for, and what it makes it where it doesn't, by Gowin's mode.
+# By Gowin's mode: the condition under which a bit passes the carry on, and else the new carry.
 _ALU_MODES = (
     (0, "~same", "I0"),
     (1, "same", "I0"),

@@ -115,6 +115,7 @@ def _learning_rows(design: Design, found: Adaptive, evaluation: Evaluation | Non
     if evaluation is None:
         return CheckRows(made, design.interpret(made), None, None, slice(0))
     own = hardware_inputs(design, evaluation.inputs, evaluation.mechanism)
+    # A restart: the readout must not answer with what it learned from random targets.
     own[:1, -1] = 1
     inputs = np.concatenate([made, own])
     return CheckRows(
@@ -140,6 +141,7 @@ def _record_rows(design: Design, records: Records, evaluation: Evaluation | None
     # Long enough for most histories to fill.
     noise[:, -1] = rng.random(RANDOM_ROWS) < 1 / (3 * records.depth + 3)
     made = np.concatenate([corners, noise])
+    # The first row begins a record in any case, as after a reset.
     made[0, -1] = 1
     if evaluation is None:
         return CheckRows(made, design.interpret(made), None, None, slice(0, 0))

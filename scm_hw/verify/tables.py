@@ -30,7 +30,7 @@ __all__ = ["RawRows", "read_raw_rows", "read_table"]
 
 @dataclass(frozen=True, eq=False)
 class RawRows:
-    """Raw inputs, with P0 where it is external, and where records begin, if that is told."""
+    """Raw inputs, with P0 where it is external, and where records begin, if the table says so."""
 
     inputs: NDArray[Any]
     mechanism: NDArray[np.float64] | None
@@ -138,6 +138,7 @@ class _Table:
         """The index of each row's class; a label may be written like one, as 1.0 is for 1."""
         classes = self.model.classes
         assert classes is not None
+        # Two spellings of each label, and the exact one counts where they collide.
         known = {label_of(label) or str(label): i for i, label in enumerate(classes)}
         known |= {str(label): i for i, label in enumerate(classes)}
         found = np.empty(len(self.found[self.wanted[0]]), dtype=np.int64)

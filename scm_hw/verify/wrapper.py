@@ -59,6 +59,7 @@ def run_interface(
     for outcome in outcomes:
         if outcome["failures"]:
             failed = workdir / f"{interface}_{simulator}_failed"
+            # Recording is slow, so only a run that is known to fail is recorded.
             run(failed, "--waves")
             raise MismatchError(
                 f"{top} in {simulator} differs from the core "
