@@ -148,6 +148,8 @@ def _header(
 
 def c_string(text: str) -> str:
     """A C string of its UTF-8 bytes, whatever they are."""
+    # A question mark may begin a trigraph. An octal escape ends after three digits, where one in
+    # hexadecimal would take in what follows.
     plain = [
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
         for byte in text.encode()

@@ -76,7 +76,7 @@ def register_words(ports: CorePorts) -> Iterator[dict[str, str]]:
 
 
 def ip_version(digest: str) -> str:
-    """Of equal designs the same; a catalogue takes numbers between dots."""
+    """Equal for equal designs; a catalogue takes numbers between dots."""
     return f"1.{int(digest[:4], 16)}.{int(digest[4:8], 16)}"
 
 

@@ -13,7 +13,7 @@ from scm_hw.emit.drivers import driver_class
 from scm_hw.emit.formats import Field, input_fields, output_fields
 from scm_hw.rtl.uart.description import Description
 
-# What an endpoint has besides its fields.
+# Attributes that an endpoint has besides its fields.
 _TAKEN = {"valid", "ready", "first", "last", "payload", "param", "description", "connect", "eq"}
 _TAKEN |= {"layout", "name", "flatten", "iter_flat", "raw_bits", "connect_flat"}
 
@@ -49,6 +49,7 @@ def identifiers(texts: Sequence[str]) -> list[str]:
         name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "field"
         if name[0].isdigit() or name in _TAKEN or iskeyword(name):
             name = f"f_{name}"
+        # Different names may become equal as identifiers.
         number, plain = 2, name
         while name in found:
             name, number = f"{plain}_{number}", number + 1

@@ -39,6 +39,7 @@ def plan_files(
             f"board must have a file in amaranth-boards that takes a top, not {board.name!r}, "
             f"whose file fails ({error}); choose another board"
         ) from None
+    # The core is in the build already.
     files = {name: _text(content) for name, content in plan.files.items() if name != f"{core}.v"}
     rtlil = files.pop(f"{TOP}.rtlil")
     title = f"{TOP}: {core} on the board {board.name}"

@@ -55,6 +55,7 @@ def _expression(op: Op) -> str:
         case Field():
             bits = f"v{op.value} >> {op.offset} & {(1 << op.width) - 1}"
             half = 1 << op.width - 1
+            # With its sign bit inverted the word is too large by `half`, whatever its sign.
             return f"(({bits}) ^ {half}) - {half}" if op.signed else bits
         case Shift():
             return f"v{op.value} >> {op.bits}"

@@ -41,6 +41,7 @@ def default_bus(
     # A core that adapts has no bus.
     if interface is not None or not board.has_processors or adapt:
         return interface or "stream", tdata
+    # Uploads go through registers, which a stream doesn't have.
     if reload != "none":
         return "axil", tdata
     return "axis", tdata or LEAST_MEMORY_BITS

@@ -206,6 +206,7 @@ class _Writer:
         yield f"int32_t {name} = 0;"
         yield f"{wide} {best} = {self._name(op.operands[0])};"
         for place, ref in enumerate(op.operands[1:], start=1):
+            # Strictly greater, so that the first of equal scores stays.
             yield f"if ({self._name(ref)} > {best}) {{"
             yield f"    {best} = {self._name(ref)};"
             yield f"    {name} = {place};"
@@ -263,6 +264,7 @@ def _product(left: Range, right: Range) -> Range:
 
 def literal(value: int) -> str:
     """As a constant that has its type on every compiler; the least integers have no literal."""
+    # C has no negative literals: this is a minus and a number that fits no type.
     if value == -(2**63):
         return "INT64_MIN"
     if value == -(2**31):
