@@ -135,6 +135,7 @@ class Design:
             return ReloadCore(self.program, self.schedule, *parts, self.options.load_key)
         if isinstance(self.schedule, ProcessorPlan):
             return ProcessorCore(self.schedule, self.options.load_key)
+        # A folded core registers its inputs, so its history needs no register before it.
         folded = isinstance(self.schedule, FoldPlan)
         core = FoldedCore(self.schedule) if folded else ScmCore(self.program, self.schedule)
         if self.records is None:
@@ -303,7 +304,7 @@ class Design:
             del options["banks"]
         key = options.pop("load_key")
         if key is not None:
-            # Another key is another design; from the digest it can't be told.
+            # Another key is another design; the digest doesn't reveal it.
             options["load_key"] = hashlib.sha256(b"load key" + key["value"]).hexdigest()
         facts = {
             "name": self.names.prefix,

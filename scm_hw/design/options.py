@@ -139,7 +139,7 @@ def _check_processor(options: Options) -> None:
 
 
 def with_flags(model: Model, options: Options) -> Model:
-    """The model with the flags that are asked for: those that it has, unless told otherwise."""
+    """The model with the flags that are asked for: by default those that it has."""
     if options.flags and model.flags is None:
         raise OptionError(
             "flags must be calibrated in training; train with fit --flags 0.01, or a classifier "

@@ -246,6 +246,7 @@ def _folded(
     plan: FoldPlan,
     measured: Resources | None = None,
 ) -> Shape:
+    # No pass has compared it, so the plan itself is run against the literal program.
     check_fold(plan, Reference(lowered.program, _evaluation_codes(model, fixed)))
     return Shape(fixed, (Stage(LITERAL, lowered.program),), plan, measured)
 
