@@ -82,16 +82,16 @@ from scm_hw.verify.tables import read_table
 from scm_model.tables.dialect import TableOptions
 
 DEFAULT_OUT = Path("rtl_out")
-# Every build has it, and hardly another folder: what may be replaced is told by it.
+# Every build has it, and hardly any other folder: a folder with it may be replaced.
 DIGEST = "digest.txt"
-# What `load` has to know to make an upload without the board.
+# What `load` needs to make an upload without the board.
 RELOAD_FILE = "reload.json"
 BUILD = folder_of("an earlier build", DIGEST)
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What `build` can be told besides how to compile."""
+    """The options of a build besides those of the compiler."""
 
     out: Path | None = None
     name: str | None = None
@@ -151,7 +151,7 @@ def load_design(
 
 
 def build_name(path: Path, model: Model, name: str | None) -> str:
-    """What the build is called: as told, as the model says, or as its file."""
+    """The name of the build: as given, as the model has it, or that of its file."""
     chosen = name or model.name or path.stem
     if name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise OptionError(f"name must be letters, digits, '.', '_' and '-', not {name!r}")
@@ -168,6 +168,7 @@ def build(
     """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
     path, how, options = Path(path), build_options or BuildOptions(), options or Options()
     check_reached(board, options.interface, options.tdata)
+    # Early, since compiling and simulating take minutes.
     tools = _needed_tools(how, board, options)
     for left_out in tools.left_out:
         log(f"leaving out {left_out}")
@@ -191,6 +192,7 @@ def build(
     without = without_block_tables(design)
     for what in without:
         log(f"leaving out {what}")
+    # Before the simulations, which would be wasted on a core without room.
     fits(design.needs, board.room, USABLE_SHARE)
     samples = own or design.model.evaluation
     rows = check_rows(design, samples)
@@ -214,6 +216,7 @@ def build(
         if routed is not None:
             _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))
+    # What an earlier build failed on is settled.
     clear_failure(failure)
     return Build(target, report, design)
 
@@ -262,6 +265,7 @@ def _checked(
         _synthesis(design, how, files, netlist) as (synthesis, implementation),
     ):
         began = time.monotonic()
+        # In the foreground: the first simulator that differs ends the build, and synthesis with it.
         simulations = check_core(design, rows, tools.simulators, workdir, failure, log)
         if tools.simulators:
             check_files(places.folder, design, workdir, log, tools)
@@ -341,10 +345,11 @@ def _synthesis(
     def implemented() -> Implementation | None:
         if not _wants_bitstream(design, how):
             return None
-        # The core alone may be too large already; that is told first, and told better.
+        # The core alone may be too large already, and that is the clearer message.
         core.result()
         return implement(design.toolchain, files, design.board.clock_mhz)
 
+    # One worker: place and route follows the core's synthesis instead of running beside it.
     with ThreadPoolExecutor(max_workers=1) as pool:
         core = pool.submit(synthesised)
         whole = pool.submit(implemented)
