@@ -94,7 +94,7 @@ def _grid(machine: Machine, period_ns: float, grade: str) -> _Grid:
 
 @dataclass(frozen=True)
 class _SinglePe:
-    """One PE of so many lanes: the drain of each layer on it, and its cost with all of them."""
+    """One PE of `simd` lanes: the drain of each layer on it, and its cost with all of them."""
 
     drains: list[int]
     cost: Cost

@@ -178,7 +178,7 @@ class _SumLowering:
         return self.build.add(Sum((total.ref,), (total.weight,), constant, name=self.name))
 
     def _joined(self, chains: Chains, count: int) -> list[PlainTerm]:
-        """The ends of the chains, added up until so many are left."""
+        """The ends of the chains, added up until only `count` are left."""
         results = [self._chain(chain) for chain in chains]
         while len(results) > count:
             # The two that are ready first, so that late ends pass through few additions.

@@ -27,8 +27,8 @@ from scm_hw.passes.rewrite import Rewriter, rewrite
 LUTS_PER_BIT = 0.5
 # Fewer bits than these are a table or two.
 MIN_BITS = 12
-# Each bit is tried with all pairs of so many neighbours, or fewer where that would take more than
-# the budget. It is counted in operations: what is shared is the same on any machine.
+# Each bit is tried with all pairs of this many neighbours, or fewer where that would exceed the
+# budget. It is counted in operations: what is shared is the same on any machine.
 NEIGHBOURS = 64
 BUDGET = 20_000_000_000
 

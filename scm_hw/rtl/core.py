@@ -120,7 +120,7 @@ class ScmCore(StreamCore):
         more: Mapping[str, Any] | None = None,
         behind: Sequence[int] = (),
     ) -> None:
-        """As a core with so many ranks of registers behind the program, and more members.
+        """As a core with `ranks` of registers behind the program, and more members.
 
         `behind` are the bits of fields of a sample that the program doesn't see.
         """

@@ -150,8 +150,8 @@ def _expression(op: Op, args: list[Value]) -> Value:
         case Sum():
             return _sum(op, args)
         case AtLeast():
-            # Bits below the bound's lowest say nothing; Yosys leaves comparisons of over 12 bits to
-            # carry chains, and has to be told.
+            # Bits below the bound's lowest don't matter. Yosys doesn't see that in comparisons of
+            # over 12 bits, which it leaves to carry chains.
             low = (op.bound & -op.bound).bit_length() - 1 if op.bound else 0
             low = min(low, len(args[0]) - 1)
             return args[0].shift_right(low) >= Const(op.bound >> low)

@@ -56,7 +56,7 @@ class Schedule:
         return fastest_clock_mhz(max(self.stage_ns), self.tech)
 
     def max_clock_of(self, registers: int) -> float:
-        """The same for a core of so many registers: a global handshake enables all of them."""
+        """The same for a core of that many registers: a global handshake enables all of them."""
         if self.ends.handshake != "global":
             return self.max_clock_mhz
         enable = enable_delay(registers, self.tech) * self.tech.scale

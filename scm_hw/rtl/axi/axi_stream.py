@@ -8,7 +8,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 
 def byte_width(width: int) -> int:
-    """The width of `tdata` that holds so many bits."""
+    """The width of `tdata` that holds that many bits."""
     return -(-width // 8) * 8
 
 

@@ -140,7 +140,7 @@ class _Machine:
         return held
 
     def _start(self, bank: Value, words: int) -> Value:
-        """Where a bank begins in a memory of so many words for each."""
+        """Where a bank begins in a memory with `words` for each."""
         return select(bank, [Const(k * words) for k in range(self.banks)])
 
     # Steps

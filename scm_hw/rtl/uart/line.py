@@ -154,7 +154,7 @@ class Receiver(Component):
 
 
 def _steady(m: Module, value: Value, cycles: int) -> Value:
-    """The value, once it has been the same for so many cycles."""
+    """The value, once it has been the same for that many cycles."""
     if cycles == 1:
         return value
     level = Signal(init=1)

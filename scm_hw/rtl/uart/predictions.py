@@ -13,13 +13,13 @@ from scm_hw.rtl.uart.packets import (
     Kind,
 )
 
-# A core that takes so many times its latency and interval, and these cycles, is dead.
+# A core counts as dead after this many times its latency and interval, and these cycles more.
 LATE = 4
 LATE_CYCLES = 1000
 
 
 def late_cycles(hello: Hello) -> int:
-    """After so many cycles without a result the core is taken to be dead."""
+    """Cycles without a result after which the core counts as dead."""
     return LATE * (hello.latency + hello.interval) + LATE_CYCLES
 
 
