@@ -59,6 +59,7 @@ class Engine:
 
     @property
     def fold(self) -> Fold:
+        # The layers of an engine have equal folds and lanes, so the first stands for all.
         return self.layers[0].fold
 
     @property

@@ -50,6 +50,7 @@ def _cut(terms: int, width: int, budget_ns: float, tech: Technology) -> AdderTre
     ns = longest = tech.register + levels * tech.level
     cuts, level = set(), 0
     while terms > 1:
+        # A sum has a bit more than its terms.
         takes = addition(width + 1, tech)
         if ns + takes > budget_ns:
             cuts.add(level)
