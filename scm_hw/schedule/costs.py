@@ -97,6 +97,7 @@ def by_operation(program: Program, schedule: Schedule) -> list[Cost]:
 
 def registers_by_rank(program: Program, schedule: Schedule) -> list[int]:
     """The registers behind each cycle, valid included, as `by_operation` counts them."""
+    # A bit of valid in every rank.
     counter, found = _Counter(program, schedule), [1] * schedule.latency
     for ref in range(len(program.ops)):
         for rank, bits in counter.ranks(ref):

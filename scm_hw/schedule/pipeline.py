@@ -133,6 +133,7 @@ class _Search:
         found: dict[Program, Layout] = {}
         ways: list[tuple[float | None, bool]] = [(None, False), (HASTE, False)]
         if self.latency is not None or self.mode == "min-latency":
+            # Full adders take more LUTs, so they are tried only where cycles come first.
             ways.append((HASTE, True))
         for rate, (totals, saved) in product(LUTS_PER_NS, ways):
             tried = replace(choices, luts_per_ns=rate, totals_per_ns=totals, carry_save=saved)
