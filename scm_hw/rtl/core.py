@@ -247,6 +247,7 @@ class _Datapath:
         if isinstance(op, Table) and op.memory:
             m.d.comb += signal.eq(self._memory(op.index, cycle)[ref])
         elif table is not None:
+            # The second operand is the table, of which only the index is read.
             first, _, *more = operands(op)
             left, *carried = (self._read(op, r, cycle) for r in (first, *more))
             index = self._read(op, table.index, cycle)

@@ -110,6 +110,7 @@ class VerilogCore(Component):
         else:
             pins |= {"o_in_ready": self.in_ready, "i_out_ready": self.out_ready}
         if self.reload:
+            # Amaranth tells the pins of an instance apart by `i_` and `o_`.
             pins |= {f"{way[0]}_{pin}": getattr(self, pin) for pin, way, _, _ in LOAD_PINS}
         m.submodules[INSTANCE] = Instance(
             self.name,

@@ -91,6 +91,7 @@ class _History:
         # A core that is reset has seen no record.
         self.fresh = Signal(init=1)
         depth = self.records.depth
+        # Not reset: the first sample after a reset begins a record, which sets it.
         self.age = Signal(range(depth + 1), reset_less=True)
         self.full = Signal()
         widths = [*parent.in_widths[:-1]]
@@ -186,6 +187,7 @@ class _History:
             last = Signal(len(code), name=f"last{number}", reset_less=True)
             with m.If(leaves):
                 m.d.sync += last.eq(code)
+            # The next sample may enter in the very cycle in which the result leaves.
             codes.append(Mux(leaves, code, last))
         return codes
 
@@ -298,6 +300,7 @@ class _History:
             leaves.eq(core.out_valid & self.out_ready),
         ]
         left = Signal(places, name="queue_left")
+        # As the oldest leaves, all others move one place down.
         m.d.comb += left.eq(Mux(leaves, queue >> 1, queue))
         place = Signal(range(places + 1), name="queue_place")
         m.d.comb += place.eq(count - leaves)

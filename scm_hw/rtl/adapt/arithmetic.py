@@ -76,6 +76,7 @@ def shrunk(m: Module, value: Value, leak: int, name: str) -> Value:
 def saturated(value: Value, width: int) -> Value:
     """A signed value in `width` bits, at the nearest end where it has no place."""
     above = value[width - 1 :]
+    # A value fits where all bits from its sign place up are equal.
     fits = above.all() | ~above.any()
     sign = value[-1]
     return Mux(fits, value[:width], Cat((~sign).replicate(width - 1), sign))

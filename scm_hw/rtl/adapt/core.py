@@ -49,6 +49,7 @@ class AdaptCore(ScmCore):
         values = fields(word, [self.ranges[ref] for ref in self.program.outputs])
         more: Value = self.in_data[sum(reach.width for reach in self.found.samples) :]
         for rank in range(1, self.schedule.latency + 1):
+            # The controls of a sample wait for its hidden bits.
             later = Signal(len(more), name=f"controls_{rank}", reset_less=True)
             register(m, later, more, advance)
             more = later

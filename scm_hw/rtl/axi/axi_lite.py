@@ -93,6 +93,7 @@ class AxiLiteCore(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # Local, since the clock and the reset are ports with the names of the bus.
         m.domains.sync = ClockDomain(local=True)
         m.d.comb += [ClockSignal().eq(self.aclk), ResetSignal().eq(~self.aresetn)]
         m.submodules.core = self.core
@@ -120,6 +121,7 @@ class AxiLiteCore(Component):
             # One sample at a time: there is always room for its result.
             core.out_ready.eq(1),
         ]
+        # It runs on all the time, and begins anew as a sample enters the core.
         m.d.sync += count.eq(count + 1)
         with m.If(status.start):
             m.d.sync += [status.busy.eq(1), status.done.eq(0), offering.eq(1)]
@@ -199,6 +201,7 @@ class AxiLiteCore(Component):
             m.d.sync += [address.eq(self.s_axi_araddr[2:]), has_address.eq(1)]
         with m.If(self.s_axi_rready):
             m.d.sync += self.s_axi_rvalid.eq(0)
+        # An answer that the master hasn't taken yet must not change.
         with m.If(has_address & ~self.s_axi_rvalid):
             m.d.sync += [has_address.eq(0), self.s_axi_rvalid.eq(1)]
             with m.Switch(address):

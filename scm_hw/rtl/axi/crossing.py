@@ -40,6 +40,7 @@ class CrossedStream(Component):
             core.aclk.eq(self.core_clk),
             core.aresetn.eq(~ResetSignal("core")),
         ]
+        # Released in step with the core's clock, so that all registers leave the reset together.
         m.submodules.reset = ResetSynchronizer(ResetSignal("bus"), domain="core")
         self._cross(m, "samples", self, core, "s_axis", ("bus", "core"))
         self._cross(m, "results", core, self, "m_axis", ("core", "bus"))
@@ -57,6 +58,7 @@ class CrossedStream(Component):
         """The words of a stream from one clock to the other, in order."""
         names = [f"{prefix}_{part}" for part in ("tdata", "tkeep", "tlast")]
         names = [port for port in names if port in self.signature.members]
+        # All fields go through one FIFO, which keeps them together.
         word = Cat(*(getattr(source, port) for port in names))
         write, read = domains
         fifo = AsyncFIFO(width=len(word), depth=DEPTH, w_domain=write, r_domain=read)

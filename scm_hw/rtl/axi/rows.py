@@ -186,6 +186,7 @@ class RowStream(Component):
         words = [row[place : place + form.tdata] for place in range(0, len(row), form.tdata)]
         beat = Signal(range(max(form.beats, 2)), name="out_beat")
         final = Signal()
+        # Bytes of the last beat that belong to fields.
         there = form.used_bytes - (form.beats - 1) * form.tdata // 8
         whole = (1 << form.tdata // 8) - 1
         m.d.comb += [

@@ -39,6 +39,7 @@ def _aliases(module: RtlModule) -> Aliases:
         if len(left) == 1 and not isinstance(left[0], str) and _tells_more(left[0], right, module):
             found.setdefault(right, left[0])
     known: Aliases = {}
+    # The longest first, or a part of a signal would take the place of the whole.
     for signal in sorted(found, key=len, reverse=True):
         known.setdefault(signal[0], []).append((signal, found[signal]))
     return known

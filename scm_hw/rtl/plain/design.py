@@ -28,6 +28,7 @@ def plain_rtlil(text: str, top: str) -> str:
         for wire in module.wires.values():
             wire.attributes = [line for line in wire.attributes if not _undefined(line)]
     read_by_name(modules)
+    # Last, since the steps before make new wires without names.
     rename(modules)
     return unparse(modules)
 

@@ -19,6 +19,7 @@ def rename(modules: Sequence[RtlModule]) -> None:
     for module in modules:
         own = wires[module.name]
         for cell in module.cells:
+            # A port of an instance is a wire of its module, and has the name of that.
             ports = wires.get(cell.type)
             cell.ports = {
                 (ports or {}).get(port, port): _renamed(signal, own)
@@ -86,6 +87,7 @@ def _first_name(signals: Iterable[Signal]) -> str | None:
 
 
 def _public(name: str, leads: dict[str, str]) -> str:
+    # Wires without names may lead to each other in a circle.
     seen = set()
     while name[0] == "$" and name in leads and name not in seen:
         seen.add(name)
@@ -115,6 +117,7 @@ def _free(name: str, taken: set[str]) -> str:
 def _plain(name: str) -> str:
     text = re.sub(r"[^A-Za-z0-9_]+", "_", name[1:]).strip("_") or "unnamed"
     text = text if text[0].isalpha() else f"n{text}"
+    # VHDL's keywords are reserved in any case.
     return "\\" + (f"{text}_" if text.lower() in KEYWORDS else text)
 
 

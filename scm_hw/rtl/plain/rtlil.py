@@ -106,6 +106,7 @@ def parse(text: str) -> list[RtlModule]:
         line = line.strip()
         kind, _, rest = line.partition(" ")
         if kind == "attribute":
+            # Attributes stand in front of what they belong to.
             attributes.append(line)
         elif kind == "module":
             modules.append(RtlModule(rest, attributes))
@@ -132,6 +133,7 @@ def parse(text: str) -> list[RtlModule]:
                 sides = _sides(rest, modules[-1])
                 modules[-1].connects.append(sides)
         elif kind == "end":
+            # The end of a cell or of a module, in which no cell is open.
             cell = None
         else:
             assert not line or line[0] == "#" or kind == "autoidx", f"unknown RTLIL: {line}"

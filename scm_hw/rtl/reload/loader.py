@@ -115,6 +115,7 @@ class Loader(Component):
 
     def _begin(self, m: Module) -> None:
         """In every state: what was under way is dropped."""
+        # Called at the end of each state, since the later assignment wins in Amaranth.
         with m.If(self.start):
             m.d.sync += [
                 self.busy.eq(1),
@@ -167,6 +168,7 @@ class Loader(Component):
                         m.next = after
                         if state == "LENGTH" and self.seal is not None:
                             m.next = "COUNTER"
+                            # With a key, a length of 0 isn't wrong: it takes the last change back.
                             differs &= ~self.seal.zero
                         with m.If(differs):
                             self._refuse(m, reason)
@@ -217,6 +219,7 @@ class Loader(Component):
         with m.State("VERDICT"):
             right = self.crc.match_detected & ~self.start
             if self.seal is None:
+                # Refused, unless the commit overrides the verdict.
                 self._refuse(m, LoadStatus.CRC)
                 with m.If(right):
                     self._commit(m)

@@ -40,6 +40,7 @@ class Exchange:
         self.reply_length = Signal(16)
         self.code = Signal(8)
         self.samples = Signal(8)
+        # An offset of 16 bits, plus the hello in front of the description.
         self.index = Signal(range(1 << 17))
         self.left = Signal(range(max(PAGE, Hello.LAYOUT.size) + 1))
         self.worst = Signal(8 * CYCLES.size)

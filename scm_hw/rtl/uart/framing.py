@@ -41,6 +41,7 @@ class FrameBuffer(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        # A byte, and whether it is the last of its frame.
         m.submodules.memory = memory = Memory(shape=9, depth=self.capacity, init=[])
         # One bit more than an address, so that full and empty differ.
         self.written = Signal(range(2 * self.capacity))
@@ -64,6 +65,7 @@ class FrameBuffer(Component):
             self.write_port.data.eq(frame.waiting[:8]),
         ]
         with m.If(self.line_error):
+            # The frame is lost, but the next one only begins after its end.
             m.d.sync += frame.bad.eq(1)
         with m.If(self.strobe & (self.data == FLAG)):
             self._end(m, frame, room)

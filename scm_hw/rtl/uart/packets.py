@@ -105,6 +105,7 @@ class Packet:
         if len(content) < HEADER.size + CRC.size:
             return None
         body, check = content[: -CRC.size], content[-CRC.size :]
+        # The CRC comes first: without it the length means nothing.
         if zlib.crc32(body) != CRC.unpack(check)[0]:
             return None
         kind, sequence, length = HEADER.unpack_from(body)
@@ -150,6 +151,7 @@ class Deframer:
 
     def _take(self, byte: int) -> None:
         self._escaped = False
+        # Noise without a flag must not fill the memory.
         if len(self._content) < MAX_CONTENT:
             self._content.append(byte)
         else:
@@ -275,6 +277,7 @@ class Results:
         step = hello.out_bytes
         starts = range(TAG.size, size - CYCLES.size, step)
         words = tuple(int.from_bytes(payload[i : i + step], "little") for i in starts)
+        # Spare bits are 0 in every reply.
         if any(word >> hello.out_width for word in words):
             return None
         return cls(words, CYCLES.unpack(payload[-CYCLES.size :])[0])

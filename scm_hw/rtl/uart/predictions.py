@@ -82,6 +82,7 @@ def _compute(exchange: Exchange) -> None:
         with m.If(waited == limit):
             m.next = "DEAD"
         with m.If(core.in_ready):
+            # Counted from the edge at which the core takes the sample.
             m.d.sync += cycles.eq(1)
             m.next = "WAIT"
     with m.State("WAIT"):

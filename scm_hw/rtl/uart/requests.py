@@ -34,6 +34,7 @@ def add_requests(exchange: Exchange, pending: Signal) -> None:
         m.d.sync += exchange.place.eq(0)
         with m.If(pending):
             m.d.comb += exchange.reported.eq(1)
+            # A frame that could not be read has no sequence number that could be trusted.
             m.d.sync += [exchange.sequence.eq(0), exchange.code.eq(exchange.pending_code)]
             exchange.begin_reply(Kind.ERROR, 1)
         with m.Elif(exchange.request.valid):
