@@ -145,6 +145,7 @@ def adaptive(
             tuple(last[place] for place in support if place >= 0)
             for support in model.families.supports.tolist()
         ]
+        # Families may have bits in common; each leaves the program once.
         bits = tuple(dict.fromkeys(ref for refs in supports for ref in refs))
         order = {ref: place for place, ref in enumerate(bits)}
         places = tuple(tuple(order[ref] for ref in refs) for refs in supports)

@@ -193,6 +193,7 @@ class _Assembler:
 
     def _fixed_parts(self) -> None:
         """The codes that the outputs weigh, then what is always added."""
+        # Python's integers: a constant times coefficients may have more than 64 bits.
         constants = np.array(self.lowered.constants, dtype=object)
         for ref, weights in self._linear():
             constant, steps = self._terms(ref, 1, Kind.PRODUCT)
@@ -287,6 +288,7 @@ class _Assembler:
             Step(Kind.CHUNK, word, low=flips, high=mask)
             for word, (flips, mask) in sorted(words.items())
         ]
+        # A bit of weight -1 counts inverted, which adds one to the sum.
         return self._compared(steps, threshold + int((weights < 0).sum()))
 
     def _compared(self, steps: list[Step], threshold: int) -> list[Step]:
@@ -297,6 +299,7 @@ class _Assembler:
 
     def _put(self, step: Step) -> None:
         if step.kind == Kind.CHUNK:
+            # Bits that have just been stored can't be read yet; idle steps fill the time.
             ready = self.stored_at.get(step.source, -STORE_DISTANCE) + STORE_DISTANCE
             self.steps += [IDLE] * (ready - len(self.steps))
         self.steps.append(step)
@@ -343,6 +346,7 @@ def _families(lowered: Lowered) -> dict[tuple[Ref, ...], np.ndarray]:
         assert isinstance(table, Table)
         index = program.ops[table.index]
         bits = index.operands if isinstance(index, Concat) else (table.index,)
+        # Families of the same bits share one table.
         rows = found.setdefault(bits, np.zeros((1 << len(bits), len(weights)), np.int64))
         contents = np.array(table.contents, np.int64)
         rows[: len(contents)] += contents[:, None] * weights

@@ -83,6 +83,7 @@ def _clipped(values: Integers, width: int) -> Pieces | None:
     if low == high:
         return Pieces(low, ())
     union = int(np.bitwise_or.reduce(values))
+    # Low zeros that all values have in common are the shift.
     shift = (union & -union).bit_length() - 1
     clipped = np.clip(np.arange(len(values)), low >> shift, high >> shift) << shift
     if low < 0 or not np.array_equal(clipped, values):

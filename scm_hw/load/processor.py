@@ -119,6 +119,7 @@ def _used(model: Model, lowered: Lowered, image: Image) -> Room:
 def _capacity(model: Model, lowered: Lowered, frac_bits: int, room: Room) -> Capacity:
     assert model.input_bits is not None
     known = ranges(lowered.program)
+    # The outputs of a processor are signed, which takes a bit more where a range isn't.
     widths = [known[ref].width + (not known[ref].signed) for ref in lowered.scores]
     bits = min(max(widths) + HEADROOM, COEFFICIENT_BITS + model.input_bits)
     return Capacity(room, model.input_bits, frac_bits, bits, model.is_classifier)
@@ -164,6 +165,7 @@ def padded(program: Program, capacity: Capacity) -> Program:
         if own is not None:
             op = program.ops[own]
             assert isinstance(op, Input)
+            # A narrower code has the low bits of the port.
             width = op.high.bit_length()
             new[own] = ref if op.high == reach.high else build.add(Field(ref, 0, width))
     for ref, op in program:

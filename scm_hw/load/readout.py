@@ -227,6 +227,7 @@ def _entries(
     for number, refs in enumerate(places):
         size = 1 << len(refs)
         if model.families is None:
+            # Each address adds up the coefficients of the nodes that are set in it.
             bits = np.arange(size)[:, None] >> np.arange(len(refs)) & 1
             entries = (bits @ column[start : start + len(refs)]).tolist()
             start += len(refs)
