@@ -37,6 +37,7 @@ def lint(verilog: Sequence[Path], top: str, *, timeout: float = 300.0) -> None:
         folder = Path(name)
         (folder / "primitives.v").write_text(PRIMITIVES)
         log = folder / "lint.log"
+        # Warnings don't end the run: which of them count is decided on the whole log.
         argv = ["verilator", "--lint-only", "--timing", "-Wall", "-Wno-fatal", "--top-module", top]
         argv += [f"-Wno-{warning}" for warning in INHERENT]
         argv += ["--timescale", "1ns/1ps", "-v", "primitives.v"]
