@@ -57,6 +57,7 @@ def _files(
 ) -> dict[str, str]:
     tools = toolchain_of(board, choice, names.core)
     if tools is not None and tools.name == "xray":
+        # Such a board can be built with Vivado as well, so both sets of files are written.
         planned = plan_files(board, core_verilog, top, names.core, toolchain="Xray")
         files = vivado_files(board, core_verilog, top, names)
         own = {"xray.v": planned[f"{TOP}.v"], "xray.xdc": planned[f"{TOP}.xdc"]}

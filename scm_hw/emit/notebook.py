@@ -18,6 +18,7 @@ def notebook(package: str, template: str, **words: Any) -> str:
     for number, (mark, text) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
         lines = text.strip("\n").splitlines(keepends=True)
         if mark:
+            # In the template, text is written as comments.
             lines = [line.removeprefix("# ").removeprefix("#") for line in lines]
         cell: dict[str, Any] = {"cell_type": "markdown" if mark else "code"}
         cell |= {"id": f"cell{number}", "metadata": {}, "source": lines}
