@@ -99,6 +99,7 @@ def choose_shape(
     )
     if options.adapt is not None:
         return _adaptive(model, fixed, board, options, options.adapt)
+    # Outputs that come back as codes must have at least the bits of a code.
     if fixed.grid_bits < least:
         fixed = whole if least >= whole.product_bits else cut(model, whole, least)
     passes = Passes(_lowered(model, fixed).program, rows=_evaluation_codes(model, fixed))
@@ -115,7 +116,11 @@ def _reloadable(model: Model, board: Board, options: Options) -> Shape:
     """The hidden layers as any program, in front of a readout of its own."""
     tolerance = options.tolerance
     fixed = choose_fixed_point(
-        model, tolerance=tolerance, frac_bits=options.frac_bits, jointly=False
+        # Each coefficient by itself: another readout must leave the fixed part as it is.
+        model,
+        tolerance=tolerance,
+        frac_bits=options.frac_bits,
+        jointly=False,
     )
     fixed = choose_output_bits(model, fixed, tolerance=tolerance, output_bits=options.output_bits)
     lowered = _lowered(model, fixed)
@@ -139,6 +144,7 @@ def _processor(model: Model, board: Board, options: Options) -> Shape:
     check_loadable(model)
     bits = options.frac_bits
     if bits is None:
+        # Only for the number of bits that this model needs.
         fixed = choose_fixed_point(model, tolerance=options.tolerance, jointly=False)
         bits = max(fixed.frac_bits, LEAST_FRAC_BITS)
     room = None if options.capacity is None else parse_room(options.capacity)
