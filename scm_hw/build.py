@@ -272,6 +272,7 @@ def _checked(
             check_interface(places.folder, design, rows, tools, workdir, log)
         log("synthesising with Yosys")
         whole = expected_seconds(design.estimate.lut + design.estimate.ff)
+        # Synthesis has run beside the simulations; only what is left of its time is waited for.
         with expecting(whole - (time.monotonic() - began)):
             resources = synthesis()
         if _wants_bitstream(design, how):
