@@ -295,6 +295,7 @@ class AdaptiveReadout:
     def _correction(self, terms: Integers) -> Integers:
         total = self.changes[terms].sum(axis=0) if self._is_tables else terms @ self.changes
         guard = self.adaptation.guard_bits
+        # Half a unit before the shift rounds to the nearest; without guard bits it is 0.
         corrected: Integers = (total + (1 << guard >> 1)) >> guard
         return corrected
 
@@ -313,6 +314,8 @@ class AdaptiveReadout:
         if not update.counts:
             return
         size = int(np.abs(update.error).sum())
+        # An exponential mean without a division: the sum tends to 2**MEAN_BITS times the mean
+        # error.
         self._error_sum += size - (self._error_sum >> MEAN_BITS)
         self._excess = self.adaptation.drift.excess(self._excess, size)
         if not update.frozen:
@@ -325,6 +328,8 @@ class AdaptiveReadout:
         before = self.changes[places]
         moved = before + (step if self._is_tables else terms[:, None] * step)
         if own.leak is not None:
+            # Each update takes a share of 2**-leak off a change, so that what is not confirmed
+            # fades.
             moved -= (before + (1 << own.leak >> 1)) >> own.leak
         self.changes[places] = np.clip(moved, -own.largest - 1, own.largest)
 

@@ -72,6 +72,7 @@ def _fraction_bits(
     found = []
     for i, cells, own in zip(inputs, counts, starts, strict=True):
         code = codes[i]
+        # The bits of a code below those that number the cell, and one for the half step.
         equal = code.bits - (cells.bit_length() - 1) + 1
         found.append(equal if own is None else _widest(own, code))
     return found
@@ -130,6 +131,7 @@ def _cells_and_positions(
             cell = code >> (bits - 1)
             first = cell << (bits - 1)
         else:
+            # As many of the later starts as a code has reached: the number of its cell.
             cell = np.searchsorted(own[1:], code, side="right")
             first = np.array(own)[cell]
         cells.append(cell)

@@ -118,6 +118,7 @@ class Encoder:
         bits = self.bits[feature]
         level = self._level(feature, codes)
         if self.kind == "gray":
+            # Gray code: neighbouring levels differ in a single bit.
             level = level ^ (level >> 1)
         return (level[:, None] >> np.arange(bits, dtype=level.dtype)) & 1
 
@@ -135,7 +136,7 @@ def most_bits(kind: str, input_bits: int) -> int:
 
 
 def quantise(x_norm: NDArray[Any], bits: ArrayLike) -> NDArray[np.int32]:
-    """Codes of so many bits, for all columns alike or column by column."""
+    """Codes of ``bits`` bits, which are one number for all columns or one for each."""
     # Clipping comes before the cast, since far outliers overflow an integer.
     levels = np.ldexp(1.0, bits)
     scaled = np.floor(np.asarray(x_norm, dtype=np.float64) * levels)

@@ -120,6 +120,7 @@ def quantise(model: Model, frac_bits: int, rounded: Rounded | None = None) -> Fi
     extra = _extra_bits(model)
     scale, unit = 2.0**frac_bits, 1 << extra
     bits = np.array([code.bits for code in model.codes])[:, None]
+    # w (code + 1/2) / 2^b: the half step is the same in every row, and joins the constant.
     half_steps = (rounded.linear * (0.5 / 2.0**bits)).sum(axis=0) / scale
     return FixedPoint(
         frac_bits,
@@ -169,6 +170,7 @@ def _multilinear(ends: Integers) -> Integers:
     for subset in product((0, 1), repeat=directions):
         table = ends
         for chosen in subset:
+            # Between two corners f0 + (f1 - f0) t; once for each direction.
             table = table[1] - table[0] if chosen else table[0]
         tables.append(table)
     return np.stack(tables)
@@ -178,6 +180,7 @@ def _word_range(model: Model, scale: float) -> Integers | None:
     if not isinstance(model.mechanism, ExternalModel):
         return None
     low, high = model.mechanism.range
+    # Rounded outwards, so that no value of the range saturates.
     return np.stack([np.floor(low * scale), np.ceil(high * scale)]).astype(np.int64)
 
 
@@ -206,6 +209,8 @@ def cut(model: Model, fixed: FixedPoint, grid_bits: int) -> FixedPoint:
     sum_bits = max(grid_bits, fixed.frac_bits)
     dropped, spare = fixed.sum_bits - sum_bits, sum_bits - grid_bits
     signs = [
+        # Rounding down makes a group that is added too small and one that is subtracted too large,
+        # which make up for each other.
         sum(1 if column[group[0]] > 0 else -1 for group in linear_groups(column))
         for column in fixed.linear.T
     ]
@@ -216,6 +221,7 @@ def cut(model: Model, fixed: FixedPoint, grid_bits: int) -> FixedPoint:
         fixed,
         sum_bits=sum_bits,
         grid_bits=grid_bits,
+        # Nothing is lost: readouts end in as many zeros as products have extra bits.
         readout=fixed.readout >> dropped,
         constant=np.rint(constant / 2.0**dropped).astype(np.int64),
     )
@@ -255,6 +261,7 @@ def _mechanism_output(model: Model, fixed: FixedPoint, held: Integers) -> Intege
     mechanism = model.mechanism
     if isinstance(mechanism, PolynomialModel):
         assert fixed.mechanism is not None
+        # x = (code + 1/2) / 2^b = odd / 2^(b + 1): products of inputs are products of odd numbers.
         odd = 2 * held + 1
         terms = (odd[:, None, :] ** mechanism.exponents.astype(np.int64)[None]).prod(axis=2)
         return terms @ fixed.mechanism

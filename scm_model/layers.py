@@ -109,6 +109,8 @@ class FamilyLayer:
         set_bits = below > 0
         found = np.broadcast_to(self.starts, (len(below), len(self.supports))).copy()
         for place, column in enumerate(self.supports.T):
+            # Where a family has fewer bits, -1 looks at the last column, and what it finds is
+            # dropped.
             found += np.where(column >= 0, set_bits[:, column], 0) << place
         return found
 
@@ -129,6 +131,8 @@ class HiddenLayers:
         matrices, groups, whole = [], self.encoder.groups, self.encoder.coded
         for k, layer in enumerate(self.layers):
             weights = layer.effective_weights(groups if k == 0 else None)
+            # Products are -1, 0 or 1, so that a sum is a whole number of at most as many as there
+            # are.
             exact = whole and layer.binary and weights.shape[1] < _FLOAT32_EXACT
             matrices.append(weights.T.astype(np.float32 if exact else np.float64))
             whole = layer.hard

@@ -114,7 +114,7 @@ def call_mechanism(
         values = np.asarray(function(X), dtype=np.float64)
     except ScmError:
         raise
-    # Whatever a user's function raises is told in one line; Python users see its cause too.
+    # Whatever a user's function raises becomes one line; Python users see its cause too.
     except Exception as error:
         own = function.function if isinstance(function, ByName) else function
         name = getattr(own, "__name__", type(own).__name__)
@@ -143,6 +143,7 @@ def interpolate(grid: Floats, x: Floats) -> Floats:
     """Multilinear interpolation of ``grid`` (g_1, ..., g_t, m) at ``x`` (n, t); ends hold."""
     shape = np.array(grid.shape[:-1])
     position = np.clip(x, 0.0, 1.0) * (shape - 1)
+    # The last point belongs to the last cell, at a fraction of 1.
     cell = np.minimum(position.astype(np.int64), shape - 2)
     fraction = position - cell
     total = np.zeros((len(x), grid.shape[-1]))

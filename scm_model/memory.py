@@ -144,6 +144,8 @@ class Memory:
         found = np.empty((len(X), len(self.rest) - len(self.signals)))
         fed_back, depth = self.fed_back, self.depth
         for k in range(int(length.max(initial=0))):
+            # Row k of all records that are long enough; all that it can see of outputs is in rows
+            # before.
             now = begin[length > k] + k
             for column, output, lag in fed_back:
                 if lag <= k:

@@ -229,7 +229,7 @@ def layer_kind(number: int, item: Any, version: int) -> str:
 
 
 def layer_meta(number: int, item: dict[str, Any], inputs: int) -> LayerMeta:
-    """Check what ``meta`` says of a layer of nodes with so many inputs."""
+    """Check what ``meta`` says of a layer of nodes with ``inputs`` inputs."""
     nodes = item.get("nodes")
     if type(nodes) is not int or nodes < 1:
         raise ModelFileError(f"layer {number} must have at least 1 node, not {nodes!r}")

@@ -56,6 +56,7 @@ def choose_fixed_point(
 
 
 def _worst_case_bits(model: Model, tolerance: float) -> int:
+    # n coefficients, each off by half a unit of 2^-f at most: n 2^-(f + 1) <= tolerance.
     needed = math.ceil(math.log2(rounded_terms(model) / (2 * tolerance)))
     return min(max(needed, 1), _exact_bits(model), MAX_FRAC_BITS)
 
@@ -153,5 +154,6 @@ def _cut_at_worst(model: Model, fixed: FixedPoint, tolerance: float) -> FixedPoi
     room = tolerance - rounded_terms(model) * 2.0 ** -(fixed.frac_bits + 1)
     if room <= 0:
         return fixed
+    # Half a unit for each group, as for coefficients: groups 2^-(bits + 1) <= room.
     bits = max(math.ceil(math.log2(groups / (2 * room))), fixed.frac_bits)
     return fixed if bits >= fixed.product_bits else cut(model, fixed, bits)

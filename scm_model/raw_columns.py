@@ -299,6 +299,7 @@ def labels_of(values: NDArray[Any]) -> tuple[list[str | None], NDArray[np.int64]
     for row, value in enumerate(values.tolist()):
         # Of a float, NaN alone is not equal to itself, and would be a new key each time.
         key = None if isinstance(value, float) and value != value else value
+        # By type too: True, 1 and 1.0 are equal as keys, and their labels are not.
         found = seen.get((type(key), key))
         if found is None:
             label = label_of(key)

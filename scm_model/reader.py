@@ -55,7 +55,7 @@ from scm_model.schema import (
     record_entries,
 )
 
-# Rows further away than so many training ranges are no measurements, and their squares overflow.
+# Rows that are more training ranges away than this are no measurements, and their squares overflow.
 FARTHEST = 1e60
 META = Entry("meta", np.uint8, ("bytes",))
 

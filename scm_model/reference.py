@@ -211,6 +211,7 @@ def _seen(model: Model, X: NDArray[Any], dtype: DTypeLike) -> tuple[Floats, NDAr
     if model.input_bits is None:
         return x_norm, x_norm.astype(dtype)
     code = _codes(model, x_norm)
+    # Exact in float64: a code of 24 bits and its half step, by a power of two.
     x = (held_codes(model, code) + 0.5) / np.ldexp(1.0, [c.bits for c in model.codes])
     if not model.encoder.coded:
         return x, x.astype(dtype)

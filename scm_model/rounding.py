@@ -63,6 +63,8 @@ class JointRounding:
         )
         bits = (activity.hidden > 0).astype(np.float64)
         does = np.hstack([np.ones((len(bits), 1)), activity.x, bits])
+        # The mean square of what errors of the coefficients do on the rows is error^T products
+        # error.
         self.products = does.T @ does / len(does)
         self.products[np.diag_indices_from(self.products)] += RIDGE
         self._factors: dict[bytes, NDArray[np.floating]] = {}
@@ -90,11 +92,15 @@ class JointRounding:
         kept = kept if kept[:1] == [0] else np.concatenate([[0], kept])
         factor = self._factor(kept)
         error = np.zeros(len(kept))
+        # From the last to the first, as the factor is upper triangular: the errors of those rounded
+        # already are known, and the next one is moved by what it can make up for.
         for place in range(len(kept) - 1, -1, -1):
             wanted = (
                 real[kept[place]]
                 + factor[place, place + 1 :] @ error[place + 1 :] / factor[place, place]
             )
+            # The constant comes last and stays real: it is on a finer grid, and takes up what is
+            # left.
             chosen = np.rint(wanted * scale) / scale if place else wanted
             error[place] = real[kept[place]] - chosen
         result = np.zeros(len(real))

@@ -1,6 +1,6 @@
 """How a text table is written: encoding, delimiter, decimal point, comments, names and units.
 
-All of it is told, or guessed from the first lines; guesses are for the reader to be told of.
+All of it is given as options or guessed from the first lines; guesses become notes for the user.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ALIKE = 0.9
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What is told of a table; None is guessed."""
+    """What the user says of a table; None is guessed."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -92,6 +92,7 @@ def encoding_of(head: bytes) -> str:
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
+    # UTF-16 without a mark: in text of Latin letters every other byte is 0.
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) > len(head) // 8 and min(even, odd) < len(head) // 64 + 1:
         return "utf-16-be" if even > odd else "utf-16-le"
@@ -167,6 +168,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 def _delimiter(lines: Sequence[str], ending: str) -> str:
     """The one that splits nearly all lines into as many fields as the first."""
+    # The comma last, which may be a decimal point in a table with another delimiter.
     for candidate in ("\t", ";", "|", ","):
         counts = [len(_fields(line, candidate)) for line in lines]
         alike = sum(count == counts[0] for count in counts)

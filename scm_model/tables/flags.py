@@ -1,4 +1,4 @@
-"""The options by which a command line is told how a table is written."""
+"""The command-line options that say how a table is written."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from scm_model.tables.unpacking import check_unpacked
 
 __all__ = ["Bar", "Source", "open_source"]
 
-#: Of a file's name and size, what is then told how many of its bytes are read.
+#: Takes a file's name and size; gives a context whose function is called with the bytes read.
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc")

@@ -48,6 +48,7 @@ _SCALES = np.ldexp(1.0, np.arange(_LEAST_SCALE, 331))
 @njit(cache=True)
 def _product(a, b):
     """The high and low word of the product of two words."""
+    # In halves of 32 bits, so that no product with its carry exceeds 64 bits.
     mask = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
     a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
@@ -65,6 +66,7 @@ def _nearest(digits, exponent, powers, scales):
     if exponent < _LEAST or exponent > _MOST:
         return 0.0, False
     shift, word = 0, digits
+    # Shifted until the highest bit is set, by bisection of the number of leading zeros.
     for step in (32, 16, 8, 4, 2, 1):
         if word >> np.uint64(64 - step) == np.uint64(0):
             word <<= np.uint64(step)
@@ -109,6 +111,7 @@ def _parsed(data, start, end, decimal, powers, scales):
         byte = data[at]
         if 48 <= byte <= 57:
             seen = True
+            # Leading zeros are not among the digits that 64 bits have to hold.
             if count or byte != 48:
                 count += 1
                 if count > _DIGITS:

@@ -56,7 +56,7 @@ class TextSource(Source):
         ending: str,
         tick: Callable[[], None],
     ) -> None:
-        """``tick`` is told, now and then, that a part of the file was read."""
+        """``tick`` is called now and then, as parts of the file have been read."""
         self._options, self._tick = options, tick
         head = file.read(_HEAD)
         self._encoding = options.encoding or encoding_of(head)

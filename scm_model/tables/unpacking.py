@@ -11,7 +11,7 @@ __all__ = ["NUMBER_BYTES", "check_size", "check_unpacked"]
 
 #: Bytes that any packed file may unpack to.
 ALWAYS = 128 << 20
-#: Beyond those a file may unpack to so many times its size: tables of measurements stay below 20,
+#: Beyond those a file may unpack to this many times its size: tables of measurements stay below 20,
 #: and gzip reaches 1,000 on a file made to fill the memory.
 MOST_RATIO = 30
 NUMBER_BYTES = 8
