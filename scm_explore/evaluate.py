@@ -61,7 +61,7 @@ class Outcome:
 
 
 def try_point(task: Task, point: Point) -> Outcome:
-    """Train and compile a point; one that can't be built is told apart by its `error`."""
+    """Train and compile a point; one that can't be built has an `error`."""
     start = time.monotonic()
     try:
         machine = _trained(task, point)

@@ -21,7 +21,7 @@ Log = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: after so many points, or so many seconds, whatever comes first."""
+    """When to stop: after a number of points, or of seconds, whichever comes first."""
 
     points: int | None = None
     seconds: float | None = None

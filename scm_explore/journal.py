@@ -109,6 +109,7 @@ class Journal:
     def _append(self, line: dict[str, Any]) -> None:
         data = (json.dumps(line) + "\n").encode()
         try:
+            # One call on a file opened for appending: a line is whole, or cut off at its end.
             written = os.write(self._file, data)
             os.fsync(self._file)
         except OSError as error:

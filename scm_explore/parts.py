@@ -19,6 +19,7 @@ FEWEST_HELD_OUT = 5
 def three_parts(data: training_data.Data, args: argparse.Namespace) -> tuple[Any, Any, Any]:
     """Test rows as `fit` has them, then rows to choose by from what is left: row numbers."""
     rest, test = training_data.split(data, args.test_fraction, args.seed)
+    # A stream of its own, as the plain seed has drawn the test rows.
     random = np.random.default_rng([args.seed, 1])
     train, held_out = training_data.part(data, rest, HELD_OUT, random)
     if min(len(held_out), len(test)) < FEWEST_HELD_OUT:

@@ -64,6 +64,8 @@ class LocalPool:
         ):
             # Said of jobs that an interrupt cuts short, which the user has asked for.
             warnings.filterwarnings("ignore", message=".*have been cancelled", module="joblib")
+            # Jobs are taken from the generator only as processes become free, and that is when it
+            # is asked whether the time is over.
             pool = joblib.Parallel(
                 return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
             )

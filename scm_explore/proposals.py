@@ -25,6 +25,7 @@ def next_batch(
 
     `front` is that of the batches before.
     """
+    # A generator of its own for each batch: a search that is resumed need not draw the ones before.
     rng = np.random.default_rng([seed, number])
     known, batch = set(tried), []
     for place in range(BATCH):

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
     check_output(folder / FOLDER, FRONT, inputs=inputs)
     limits = Limits(args.points, _seconds(args), not args.no_synth)
     jobs = args.jobs or len(os.sched_getaffinity(0))
-    # A cluster that is not there is told before anything is written.
+    # A cluster that can't be reached is reported before anything is written.
     with local_or_cluster(jobs, args.scheduler) as pool:
         journal = open_journal(folder, _same(about), resume=args.resume)
         try:

@@ -12,7 +12,7 @@ from scm_train.estimators import SCMRegressor
 from scm_train.training.parameters import DEFAULT_LUTS, DEFAULT_NODES
 
 FEWEST_NODES = 4
-# Each number of nodes is about so much larger than the one before.
+# Ratio of each number of nodes to the one before, about.
 LADDER = 1.4
 MOST_LAYERS = 3
 # Of machines that grow by families; half of the points drawn are such.
@@ -36,7 +36,7 @@ class Point:
     fold: str
     tables: str
     mechanism: str = "none"
-    #: Grown by families up to so many LUTs: what concerns single nodes is ignored. None: by nodes.
+    #: LUTs up to which it grows by families, without what concerns single nodes. None: by nodes.
     luts: int | None = None
 
     @property
@@ -55,7 +55,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Space:
-    """All points for data of so many features, with at most `max_nodes` nodes in a layer.
+    """All points for data of `features` features, with at most `max_nodes` nodes in a layer.
 
     `mechanisms` are the ways in which hardware may have the mechanism, the default one first.
     """

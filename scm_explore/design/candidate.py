@@ -107,7 +107,7 @@ def try_budget(job: Job, budget: int, train: Rows, held_out: Rows) -> Candidate:
 
 
 def trained(job: Job, budget: int, train: Rows, test: Rows) -> tuple[Model, bool]:
-    """A machine of so many LUTs by the trainer's estimate, and whether more would be of no use."""
+    """A machine of `budget` LUTs by the trainer's estimate, and whether more would be of no use."""
     data = job.data
     classes = data.task == "classification"
     kind = estimators.SCMClassifier if classes else estimators.SCMRegressor

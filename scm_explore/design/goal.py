@@ -61,6 +61,7 @@ def cycles_of(latency_ns: float | None, clock_mhz: float) -> int | None:
     """Whole cycles in a latency at a clock."""
     if latency_ns is None:
         return None
+    # 30 ns at 100 MHz is 3 cycles, whatever the product rounds to.
     cycles = math.floor(latency_ns * clock_mhz / 1e3 + 1e-9)
     if cycles < 1:
         raise OptionError(

@@ -98,7 +98,7 @@ def _designed(
         _of_all(args, outputs),
     )
     pool = LocalPool(args.jobs or len(os.sched_getaffinity(0)))
-    # Every so many rows are no record; a file bounds those of records itself.
+    # Rows picked at a stride are no record; a file bounds those of records itself.
     held = held_out if job.of_records else bounded(held_out)
     search = Search(job, goal, pool, train, held, progress.log, _until(args, start))
     chosen = choose(search)

@@ -126,7 +126,7 @@ def _best(search: Search) -> Candidate | None:
 
 
 def _for_luts(search: Search, luts: int) -> Candidate | None:
-    """The most accurate design of at most so many LUTs: budgets close in on the limit."""
+    """The most accurate design of at most `luts` LUTs: budgets close in on the limit."""
     # Synthesis finds fewer than the trainer's estimate more often than more.
     search.run((luts, 1.25 * luts))
     for _ in range(ROUNDS - 1):
@@ -153,12 +153,16 @@ def _towards(search: Search, luts: int) -> list[int]:
         return [first, first // 2]
     low = fitting[-1]
     above = [one for one in others if one.budget > low.budget]
+    # No design above the limit yet: LUTs taken as proportional to the budget.
     grown = low.budget * AIM * luts / max(low.lut, 1)
     if not above:
         return [round(grown), round(1.1 * grown)]
     high = min(above, key=lambda one: one.budget)
     if high.lut <= low.lut or high.lut <= luts:
+        # Its LUTs are within the limit, and only its latency is not: no line through both designs
+        # leads to the limit, and halfway by ratio is tried.
         return [round(math.sqrt(low.budget * high.budget))]
+    # The secant through the designs on either side, to just below the limit and close to it.
     step = (high.budget - low.budget) / (high.lut - low.lut)
     return [round(low.budget + step * (share * luts - low.lut)) for share in (AIM, 0.995)]
 
@@ -198,6 +202,7 @@ def _bisected(search: Search) -> Candidate | None:
         ratio = found.budget / below
         if ratio < 1.1:
             break
+        # Thirds and not halves, for two budgets a round side by side; by ratio, as on the ladder.
         search.run(below * ratio**share for share in (1 / 3, 2 / 3))
     return _smallest(search)
 
