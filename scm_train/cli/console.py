@@ -35,7 +35,7 @@ def printable_json(document: str) -> str:
 
 
 def say(text: str, file: TextIO | None = None) -> None:
-    """Print one line, to standard output unless told where."""
+    """Print one line, to standard output unless a file is given."""
     file = sys.stdout if file is None else file
     # A terminal that is not UTF-8 gets escapes for what it can't show, and no traceback.
     encoding = getattr(file, "encoding", None) or "utf-8"

@@ -31,6 +31,7 @@ class Ending:
 
 def early_endings(history: History, settings: dict[str, Any]) -> list[Ending]:
     """The layers that ended before their limit; ``settings`` are those of the estimator."""
+    # Families have one size for all, and a line of their own.
     if history.growth is not None:
         return []
     max_nodes, count = settings["max_nodes"], asked_layers(settings)

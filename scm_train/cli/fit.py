@@ -64,6 +64,8 @@ def fit(args: argparse.Namespace) -> None:
         for trial in range(args.trials):
             learner = _learner(args, data, trial)
             learner.fit(data.rows.X[train], y)
+            # Importance takes a pass over the rows for each feature, and is for the trial that is
+            # kept.
             machines.append(finished(learner.machine_, data, train, test, args, important=False))
             histories.append(learner.history_)
             if args.trials > 1:
@@ -140,7 +142,7 @@ def _numbered(machine: Model, trial: int, trials: int) -> Model:
 
 
 def tell_notes(data: Data, tested: int) -> None:
-    """What was guessed of the table, and what is to be known of its split."""
+    """Print what was guessed of the table, and notes on its split."""
     for note in data.rows.notes:
         say(f"note: {note}", sys.stderr)
     for note in (data.target_note, data.order_warning if tested else None):

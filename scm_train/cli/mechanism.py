@@ -37,6 +37,7 @@ def fit_mechanism(
         return External(function)
     if args.mechanism_kind == "polynomial":
         return Polynomial.approximating(function, args.mechanism_degree, inputs)
+    # A table is of at most three inputs, and a function of all rows does not say which.
     if inputs is None and not isinstance(function, ByName):
         raise ParameterError(
             "--mechanism-inputs must name one to three features for a table; "

@@ -226,6 +226,7 @@ def _write_csv(file: TextIO, header: list[str], lines: list[list]) -> None:
 
 def _print_csv(header: list[str], lines: list[list]) -> None:
     """The table to standard output: to the letter in a pipe, and safe on a terminal."""
+    # Escapes would change the values that another program is to read.
     if not sys.stdout.isatty():
         _write_csv(sys.stdout, header, lines)
         return

@@ -11,7 +11,7 @@ from scm_train.training.parameters import FEWEST_LUTS
 
 __all__ = ["show_next_steps"]
 
-#: What `fit` and `design` are both told of a table, and what goes without saying.
+#: Options of a table that `fit` and `design` have in common, and the values that need no option.
 TABLE_FLAGS = ("target", "features", "drop", "task", "test_fraction", "test", "split", "time")
 TABLE_FLAGS += ("test_groups", "categories", "missing", "delimiter", "decimal", "encoding")
 TABLE_FLAGS += ("header", "units_row", "sheet", "missing_values", "seed")

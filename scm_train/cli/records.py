@@ -28,7 +28,7 @@ __all__ = ["RECORD_SETTINGS", "fit_records", "of_records", "read_records", "trai
 
 #: Any of them makes a machine with memory.
 RECORD_FLAGS = ("lags", "horizon", "feedback", "recurrent", "groups")
-#: What else is told of them.
+#: With the options that go with them.
 RECORD_SETTINGS = (*RECORD_FLAGS, "no_plant", "recurrent_share", "washout")
 
 
@@ -178,5 +178,6 @@ def _with_test_rows(
         "scores": scores,
         "data": data.about | {"test_rows": len(test)},
     }
+    # Times differ from run to run; without them, the same command writes the same bytes.
     info.pop("timing", None)
     return replace(machine, info=info)

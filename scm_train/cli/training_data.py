@@ -43,7 +43,7 @@ class Data:
     about: dict[str, Any]
     train_rows: int | None = None
     mechanism: Any = None
-    #: What the learner is told of the columns.
+    #: Parameters of the learner that say what columns are.
     settings: dict[str, Any] = field(default_factory=dict)
     #: Which rows are held out: those of whole groups, or the last ones in an order.
     groups: NDArray | None = None
@@ -131,7 +131,7 @@ def _read_file(args: argparse.Namespace) -> Data:
 def _settings(
     args: argparse.Namespace, rows: FileRows, categories: Sequence[str]
 ) -> dict[str, Any]:
-    """What the learner is told; columns that were left out are none of its business."""
+    """Parameters of the learner for the columns that were not left out."""
     found: dict[str, Any] = {}
     if categories:
         named = split_names(categories, rows.feature_names)
@@ -315,6 +315,7 @@ def _by_groups(
         )
     sizes, wanted = np.bincount(place), fraction * len(rows)
     held = np.zeros(len(names), dtype=bool)
+    # One group is never asked, so that there is one to train on.
     for group in random.permutation(len(names))[: len(names) - 1].tolist():
         if abs(sizes[held].sum() + sizes[group] - wanted) < abs(sizes[held].sum() - wanted):
             held[group] = True
@@ -332,6 +333,7 @@ def held_back(
         strata = [np.flatnonzero(y == label) for label in np.unique(y)]
     held = np.zeros(len(y), dtype=bool)
     for rows in strata:
+        # At least one row of each class stays to train on.
         count = min(round(fraction * len(rows)), len(rows) - 1)
         held[random.permutation(rows)[:count]] = True
     return np.flatnonzero(~held), np.flatnonzero(held)
