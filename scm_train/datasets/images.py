@@ -148,4 +148,5 @@ def _write_idx(files: Sequence[str], array: NDArray[np.uint8]) -> None:
 
 
 def _write_gzip(file: IO[bytes], content: bytes) -> None:
+    # Without the time of writing, equal images are equal files.
     file.write(gzip.compress(content, compresslevel=6, mtime=0))

@@ -34,6 +34,7 @@ def misaka_flow_stress(carbon: Floats, celsius: Floats, strain: Floats, rate: Fl
         + 0.594 * carbon**2
         + (2851.0 + 2968.0 * carbon - 1120.0 * carbon**2) / kelvin
     )
+    # The formula is in kgf/mm^2, which are 9.80665 MPa.
     return 9.80665 * np.exp(exponent) * strain**0.21 * rate**0.13
 
 
@@ -69,6 +70,7 @@ def flattened_radius(
     radius: Floats | float, force_per_width: Floats, entry: Floats, exit: Floats
 ) -> Floats:
     """Hitchcock's radius of the loaded roll; `force_per_width` in kN/mm."""
+    # c = 16 (1 - nu^2) / (pi E): R' = R (1 + c F / (w draft)).
     draft = np.maximum(entry - exit, LEAST_DRAFT)
     return radius * (1.0 + HITCHCOCK * 1e3 * force_per_width / draft)
 
@@ -85,6 +87,7 @@ def rolling_force(
     """Force of one pass in kN; 0 flattening rounds is a rigid roll."""
     arc_radius = np.broadcast_to(np.asarray(radius, dtype=np.float64), np.shape(entry))
     rigid = arc_radius
+    # Force and flattened radius depend on each other: a fixed point, from the rigid roll on.
     for remaining in range(flattening_rounds, -1, -1):
         pressure = PLANE_STRAIN * flow_stress * factor(arc_radius, entry, exit)
         per_width = 1e-3 * pressure * contact_length(arc_radius, entry, exit)

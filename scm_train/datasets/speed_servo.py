@@ -152,6 +152,7 @@ class _PI:
         action = self.proportional * error
         wanted = action + self.integral
         output = np.clip(wanted, -self.limit, self.limit)
+        # Anti-windup: at the limit an integral would grow without any effect, and overshoot later.
         self.integral = self.integral + np.where(
             output == wanted, self.corner * period * action, 0.0
         )
@@ -253,6 +254,7 @@ def load_servo(
 
 
 def _configurations(p: ServoParameters, count: int) -> tuple[Floats, NDArray[np.integer]]:
+    # The middles of equal parts of the grid.
     chosen = ((np.arange(count) + 0.5) * CONFIGURATIONS / count).astype(np.int64)
     speeds = np.linspace(*p.speed_range, TARGET_SPEEDS)
     return speeds[chosen // STIFFNESS_LEVELS], 1 + chosen % STIFFNESS_LEVELS

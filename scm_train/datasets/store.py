@@ -44,7 +44,7 @@ def fetch(name: str, data_id: int, candidates: Sequence[str]) -> Any:
 
     try:
         with warnings.catch_warnings():
-            # Of a network that fails we tell more below, in one line.
+            # A network that fails is reported below, in one line.
             warnings.filterwarnings("ignore", message="A network error occurred")
             return fetch_openml(data_id=data_id, as_frame=True, cache=False, n_retries=1)
     except ImportError as error:

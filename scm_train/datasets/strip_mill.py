@@ -194,6 +194,7 @@ def _computed_wear(mill: StripMill, strips: Strips, force: Floats) -> Floats:
     """The wear model's mm at each strip: force per width times length, summed since the change."""
     length = mill.strip_length * 2.0 / strips.target
     rubbed = mill.wear_rate * force / strips.width[:, None] * length[:, None]
+    # Sums over all strips, less those at the last change of rolls.
     before = np.cumsum(rubbed, axis=0) - rubbed
     first = np.flatnonzero(strips.order == 0)
     return before - before[first][strips.campaign]
@@ -236,6 +237,7 @@ def _exit_thickness(
 ) -> Floats:
     """Bisection on `h = gap + stretch(F(h))`: the right side falls as `h` rises."""
     low, high = 0.3 * entry, 0.999 * entry
+    # 2^-40 of the entry thickness is far below the gauge's noise.
     for _ in range(40):
         middle = 0.5 * (low + high)
         force = _force(mill, strips, stand, entry, middle, speed)

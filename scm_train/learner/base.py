@@ -184,7 +184,7 @@ class Learner(LearnerParameters):
         if self.machine_.columns is None:
             rows = validate_data(self, rows, reset=False, dtype=_FLOATS)
         if clipped := clipped_columns(self.machine_, rows):
-            # The level of whoever called `predict`, so many calls further out.
+            # The stack level of the caller of `predict`, `depth` calls further out.
             warnings.warn("; ".join(clipping_lines(clipped)), ClippedWarning, stacklevel=3 + depth)
         return self.machine_.decision(rows)
 

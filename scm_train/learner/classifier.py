@@ -115,13 +115,13 @@ class Classifier(ClassifierMixin, Learner):
 
         Families are fitted to logarithmic loss, and their outputs are log-odds. Single nodes are
         fitted to indicators, 1 for the class and 0 for the others, unless ``readout`` is
-        "logistic": what a slope makes of these is in the order of the outputs, and no more.
+        "logistic": their probabilities, by a fixed slope, have the order of the outputs, no more.
         """
         return probabilities(self.probability_slope * self._decision(X).T).T
 
     @property
     def probability_slope(self) -> float:
-        """What ``predict_proba`` takes the outputs times, to have log-odds."""
+        """What ``predict_proba`` multiplies the outputs by, to have log-odds."""
         settings = self.machine_.info.get("settings", {})
         log_odds = self.machine_.families is not None or settings.get("readout") == "logistic"
         return 1.0 if log_odds else INDICATOR_SLOPE

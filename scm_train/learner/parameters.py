@@ -120,7 +120,7 @@ class LearnerParameters(BaseEstimator):
         Backward removal: a layer grows by this share beyond ``max_nodes`` and then loses, one after
         the other, the nodes without which the readout's error rises least. 0 for none.
     search_rows : int or None
-        Rows on which nodes are configured, their validation included: so many at random, if there
+        Rows on which nodes are configured, their validation included: this many at random, if there
         are more. The linear part and the final readout are fitted on all rows. None: all.
     random_state : int, RandomState or None
     class_weight : None, "balanced" or mapping

@@ -150,6 +150,7 @@ class Regressor(RegressorMixin, Learner):
         if self.machine_.columns is None:
             X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         known = getattr(self, "_recursive", None)
+        # Another machine, by fit or refit, has another readout to start from.
         if known is None or self.machine_ is not known[1]:
             known = RecursiveReadout(self.machine_, forgetting, prior), self.machine_
         targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
@@ -175,12 +176,13 @@ class Regressor(RegressorMixin, Learner):
         the same ``step``, ``leak`` and ``delay`` (``--adapt-step``, ``--adapt-leak``,
         ``--adapt-delay``). Each row is predicted before its target is learned from. What was
         learned stays for the next call, until ``restart`` or other settings; ``machine_`` is not
-        changed. With ``age`` the targets are those of the rows so many before; ``freeze`` watches
+        changed. With ``age`` the targets are those of the rows ``age`` before; ``freeze`` watches
         the error alone. ``adapter_`` has the running error and the drift flag of each row.
         """
         check_is_fitted(self)
         settings = AdaptSettings(step, leak, delay)
         known = getattr(self, "adapter_", None)
+        # What was learned is in the formats of one machine and its settings.
         if known is None or known.settings != settings or known.machine is not self.machine_:
             self.adapter_ = Adapter(self.machine_, settings)
         targets = None if y is None else np.asarray(y, dtype=np.float64).reshape(len(X), -1)

@@ -20,6 +20,7 @@ def row_weights(
         raise DataError("sample_weight must be positive for some row, not 0 for all")
     if of_classes is not None:
         return weights * of_classes
+    # Equal weights are none: growth by nodes, which takes no weights, may then be asked for too.
     return None if (weights == weights[0]).all() else weights
 
 
