@@ -233,6 +233,7 @@ def _families(graph: Graph, layer: FamilyLayer, h: str, readout: NDArray[np.floa
     """The sum of the readouts of the nodes that fire; their places are sums of address bits."""
     family, place = np.nonzero(layer.supports >= 0)
     address = np.zeros((int(layer.supports.max()) + 1, len(layer.supports)))
+    # An address is a sum of powers of two, exact in double precision, and so a matrix product.
     np.add.at(address, (layer.supports[family, place], family), np.ldexp(1.0, place))
     below = graph("Gather", h, np.arange(len(address)), axis=1)
     bits = graph.double(graph("Greater", below, 0.0))
@@ -266,6 +267,7 @@ def _table(graph: Graph, mechanism: TableModel, x: str) -> str:
     """The corners of the cell around x, weighted by how near they are."""
     shape = np.array(mechanism.grid.shape[:-1])
     rows = mechanism.grid.reshape(-1, mechanism.grid.shape[-1])
+    # Strides of the grid in C order: a cell's place in `rows` is a product with them.
     steps = np.append(np.cumprod(shape[:0:-1])[::-1], 1).astype(np.float64)[:, None]
     inside = graph("Min", graph("Max", graph("Gather", x, mechanism.inputs, axis=1), 0.0), 1.0)
     position = graph("Mul", inside, shape - 1.0)

@@ -96,7 +96,7 @@ def machine_of(model: Learner | Pipeline) -> Model:
 
 
 class _Folding:
-    """Raw columns, of which one-hot encoders and imputers tell what they are."""
+    """Raw columns; one-hot encoders and imputers decide what they are."""
 
     def __init__(self, count: int) -> None:
         self.columns = [Column() for _ in range(count)]
@@ -137,6 +137,7 @@ class _Folding:
             case _:
                 raise _refusal(name, step, "it is no scaler, imputer or one-hot encoder")
         return [
+            # a (scale x + offset) + b: steps that are linear in one column stay so together.
             replace(one, scale=float(one.scale * a), offset=float(one.offset * a + b))
             for one, a, b in zip(seen, scale, offset, strict=True)
         ]

@@ -27,7 +27,7 @@ __all__ = ["PANELS", "check_format", "figure", "save_figure"]
 FORMATS = (".png", ".svg", ".pdf")
 #: More predictions than these can't be told apart in a figure.
 MAX_ROWS = 400
-# After Okabe and Ito, told apart by the colour-blind too.
+# After Okabe and Ito: the colour-blind can tell them apart, too.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#6b7680"
 # Equal models give equal bytes: ids from the content, and no date.
 _STYLE = {"svg.hashsalt": "scm-hw", "font.size": 9, "axes.spines.top": False}

@@ -98,7 +98,7 @@ class FreeRun:
 
 
 def fit_free_run(plant: Plant, runs: FreeRun, steps: int) -> Plant:
-    """The plant with weights moved so that its free run is off by less, in so many steps."""
+    """The plant with weights moved so that its free run is off by less, in at most ``steps``."""
     shape, damping = plant.weights.shape, DAMPING
     weights = plant.weights.ravel()
     least = _squares(runs, weights, plant)

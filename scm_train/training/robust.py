@@ -1,4 +1,4 @@
-"""Fits that a few wrong targets can't spoil, by Huber's loss: rows far off count less."""
+"""Fits that a few wrong targets can't ruin, by Huber's loss: rows far off count less."""
 
 from __future__ import annotations
 
