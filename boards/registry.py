@@ -24,7 +24,7 @@ from scm_hw.target.devices import DEVICES, Device, parse_part
 from scm_hw.target.other_devices import other_part
 from scm_hw.target.part_numbers import parse_any_part
 
-# What a part without a board is taken to run at, unless told otherwise.
+# Default clock of a part without a board.
 DEFAULT_CLOCK_MHZ = 100.0
 # What the top that answers over the serial port takes besides the core, as Yosys counts it for
 # LUT4s; on the large parts of the 7 series it doesn't matter.

@@ -231,6 +231,7 @@ class Registers:
             await self.sticky(at.NO_REGISTER)
         for address in (at.ID, at.CYCLES, at.OUTPUT_BASE, at.OUTPUT_BASE + 4):
             before = await self.read(address)
+            # The complement: whichever bit could be written would change.
             await self.write(address, ~before & 0xFFFFFFFF)
             self.expect(f"register {address:#x}", await self.read(address), before)
             await self.sticky(at.READ_ONLY)

@@ -72,4 +72,5 @@ class RuntimeObjects:
                 staging.mkdir()
                 for path in self.build_dir.glob(self.files):
                     shutil.copyfile(path, staging / path.name)
+                # A rename is atomic: other runs see all of the objects, or no folder.
                 staging.rename(folder)

@@ -242,6 +242,7 @@ class FaultSearch:
         accepted = self.scenario.scoreboard.accept_cycles
         last = len(self.scenario.vectors) - 1
         if self.stage is None and len(accepted) > last:
+            # Cycles follow one another, so that the first difference is at the smallest offset.
             due = (probe for probe in self.probes if probe.offset == cycle - accepted[last])
             self.stage = next(filter(None, map(self.difference, due)), None)
 

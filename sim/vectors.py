@@ -139,6 +139,7 @@ class Probe:
             return None
         if found is not None and self.each_bit:
             differing = found ^ self.expected
+            # The lowest bit that differs.
             number = (differing & -differing).bit_length() - 1
             bit = found >> number & 1
             return f"{self.stage}{number} (signal {self.signal}[{number}]: {bit} for {1 - bit})"

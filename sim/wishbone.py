@@ -80,6 +80,8 @@ class WishboneMaster:
     async def _write(self, address: int, data: bytes) -> None:
         """Word by word, with the bytes that are written selected."""
         end = address + len(data)
+        # The bus has words of 4 bytes: an access that begins inside one writes the rest of it
+        # first.
         for word in range(address & ~3, end, 4):
             first, last = max(address, word), min(end, word + 4)
             value = int.from_bytes(data[first - address : last - address], "little")
