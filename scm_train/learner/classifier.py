@@ -117,7 +117,9 @@ class Classifier(ClassifierMixin, Learner):
         fitted to indicators, 1 for the class and 0 for the others, unless ``readout`` is
         "logistic": their probabilities, by a fixed slope, have the order of the outputs, no more.
         """
-        return probabilities(self.probability_slope * self._decision(X).T).T
+        # First, as it refuses an estimator that has not been fitted, which has no slope.
+        outputs = self._decision(X)
+        return probabilities(self.probability_slope * outputs.T).T
 
     @property
     def probability_slope(self) -> float:
