@@ -132,6 +132,7 @@ def _sums(layer: LayerPlan, words: Bits, masked: bool, below: Integers) -> Integ
     present = by_step[:, :, 1].swapaxes(1, 2).reshape(nodes, lanes) if masked else np.True_
     top = (1 << layer.layer.lane_bits) - 1
     weights = np.where(present, np.where(signs, 1, -1), 0)
+    # A lane with a clear sign adds `top - v`: `-v` in the product below, and `top` by this count.
     inverted = (present & ~signs).sum(axis=1)
     assert lanes * top < EXACT_FLOAT64
     seen = np.zeros((len(below), lanes))
