@@ -44,6 +44,8 @@ class NodeChanges:
         m, own = self.m, self.own
         bits = [*popped.hidden, Const(1, 1)]
         for j, values in enumerate(self.values):
+            # NLMS without a multiplier: a step is the error shifted, and a node adds it or
+            # subtracts it.
             step = popped.steps[j]
             for k, (value, bit) in enumerate(zip(values, bits, strict=True)):
                 name = f"moved{j}_{k}"

@@ -177,6 +177,7 @@ class Learner:
 
     def _step(self, error: Value) -> Value:
         """Rounded to the nearest."""
+        # The step size and the squared norm are powers of two, so both are one shift.
         dropped = self.own.drop_bits
         if not dropped:
             return error

@@ -57,6 +57,7 @@ class WishboneCore(Component):
         answered = Signal()
         m.d.comb += [
             active.eq(self.cyc_i & self.stb_i),
+            # With `ack_o` the master still shows the access that has just been answered.
             start.eq(active & ~busy & ~self.ack_o),
             # One access at a time, so that address and data are always taken at once.
             bus.aclk.eq(self.clk_i),

@@ -28,6 +28,7 @@ def whole_results(module: RtlModule) -> None:
     for cell in module.cells:
         result = cell.ports.get("\\Y", ())
         whole = joined(tuple(parts.get(chunk, chunk) for chunk in result))
+        # Only where all pieces together are one piece of one wire.
         if len(result) > len(whole) == 1:
             cell.ports["\\Y"] = whole
             turned.update((parts[chunk], chunk) for chunk in result if chunk in parts)

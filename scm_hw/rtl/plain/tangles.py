@@ -21,6 +21,7 @@ def untangle(module: RtlModule, outputs: Mapping[str, Set[str]]) -> None:
 
 
 def _untangle(module: RtlModule, name: str, outputs: Mapping[str, Set[str]]) -> None:
+    # Cells drive a new wire instead, and the old one has the driven bits and their copies from it.
     source = f"${name[1:]}_source"
     module.wires[source] = Wire(source, module.wires[name].width, [], [])
     driven: list[tuple[str, int, int]] = []

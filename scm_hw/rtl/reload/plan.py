@@ -72,6 +72,8 @@ class ProcessorPlan:
 
     def _cycles(self, steps: int) -> int:
         compared = self.capacity.room.outputs if self.capacity.classes else 0
+        # The edge that takes the sample, a cycle for each step, what the last step takes through
+        # the ranks, and a cycle for each score that is compared.
         return 1 + steps + RANKS + compared
 
     @property
@@ -83,6 +85,7 @@ class ProcessorPlan:
     def stage_ns(self) -> tuple[float, ...]:
         """The longest paths, by the delay model: a bit, an output, a product, and a code."""
         tech, capacity = self.tech, self.capacity
+        # A sum and its comparison are two carry chains in a row, an output is one.
         bit, output = (
             chains * (tech.level + tech.carry + bits * tech.carry_per_bit)
             for chains, bits in ((2, capacity.sum_bits), (1, capacity.total_bits))

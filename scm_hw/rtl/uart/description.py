@@ -169,6 +169,7 @@ class Description:
             # All rows are one record.
             columns.append((np.arange(len(columns[0])) == 0).astype(np.int64))
         if self.adapt is not None:
+            # Neither a target nor the bit to learn: the core only answers.
             columns += [np.zeros_like(columns[0])] * len(self.words)
         elif self.words:
             columns += self._mechanism_words(len(columns[0]), mechanism)
@@ -212,6 +213,7 @@ class Description:
         found[:, first : first + count] = np.stack(
             [words_of(port, column) for port, column in zip(ports, values.T, strict=True)], axis=1
         )
+        # Counted from the end: restart, freeze, learn, and before them the age where there is one.
         if self.adapt.most_age:
             found[:, -4] = age
         found[:, -3:-1] = (1, int(freeze))
@@ -331,6 +333,7 @@ def _check_counts(found: Description) -> None:
     # A classifier has a word for each class, and gives the number of one.
     scores = outputs if found.classes is None else len(found.classes)
     if found.adapt is not None:
+        # Learn, freeze and restart, and the age where there is one.
         scores += 3 + bool(found.adapt.most_age)
     if found.words and len(found.words) != scores:
         raise ValueError(f"{len(found.words)} words for {scores} outputs")
