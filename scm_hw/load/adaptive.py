@@ -75,6 +75,7 @@ class Adaptive:
     def corrections(self) -> Range:
         """What the changes can add to an answer."""
         own = self.adaptation
+        # All terms at their ends, rounded as their sum is.
         half, most = 1 << own.guard_bits >> 1, own.terms << (own.width - 1)
         return Range((half - most) >> own.guard_bits, (half + most) >> own.guard_bits)
 

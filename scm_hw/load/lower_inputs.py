@@ -47,6 +47,7 @@ def _level(build: Builder, model: Model, feature: int, code: Ref) -> list[Ref]:
 def held_code(build: Builder, model: Model, feature: int, code: Ref) -> Ref:
     """A code held inside the training range, where a sensor reaches beyond it."""
     wanted, name = model.codes[feature], model.features[feature]
+    # Where the range reaches the end of the code, the comparison would always hold.
     if wanted.low > 0:
         low = build.add(Constant(wanted.low))
         above = build.add(AtLeast(code, wanted.low, name=f"{name}.ge{wanted.low}"))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from scm_hw.errors import OptionError
 
+# A counter of 6 bytes has room for milliseconds since 1970 for thousands of years.
 KEY_BYTES, TAG_BYTES, COUNTER_BYTES = 16, 8, 6
 COMPRESSIONS, FINALISATIONS = 2, 4
 # "somepseudorandomlygeneratedbytes", which the halves of the key are added to.
