@@ -54,6 +54,7 @@ def flow_files(
 
 def ports_of(module: str, verilog: str) -> list[Port]:
     """The ports of a module in Verilog that we wrote."""
+    # We write a port to a line, so a pattern finds all of them.
     text = re.search(rf"^module {module}\(.*?^endmodule", verilog, re.M | re.S)
     assert text is not None
     found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", text[0], re.M)

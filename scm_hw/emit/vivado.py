@@ -88,6 +88,7 @@ def out_of_context_files(
         __package__,
         "core.xdc",
         period=f"{1e3 / board.clock_mhz:.3f}",
+        # As in the schedule, samples come from a register.
         arrival=f"{XC7.register:.3f}",
         setup=f"{XC7.setup:.3f}",
         ready=handshake != "none",

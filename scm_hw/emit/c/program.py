@@ -36,6 +36,7 @@ from scm_hw.ir import (
     ranges,
 )
 
+# Bits of int64_t below its sign.
 _WIDEST = 63
 # The narrowest types that a table may have, the smallest first.
 _TABLE_TYPES = (
@@ -132,6 +133,8 @@ class _Writer:
             case Sum():
                 return self._sum(op, type_)
             case Product():
+                # C multiplies in the type of the factors, which therefore must have room for the
+                # product.
                 wide = _type(_product(self.known[op.left], self.known[op.right]), op)
                 sides = " * ".join(f"({wide}){self._name(r)}" for r in (op.left, op.right))
                 return f"({type_})({sides})"
