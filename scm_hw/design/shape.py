@@ -106,6 +106,7 @@ def choose_shape(
     layout = _unrolled(passes, board, options)
     measured = measure(layout)
     leaves_room = within(layout.cost if measured is None else measured, board.room)
+    # A fold takes many cycles for each sample, so only what has no room unrolled is folded.
     if _may_fold(model, options) and not leaves_room:
         plan = _ended(_fastest(lowered, board, options), options)
         return _folded(model, whole, lowered, plan, measured)
@@ -127,6 +128,7 @@ def _reloadable(model: Model, board: Board, options: Options) -> Shape:
     parts = loadable(model, lowered, fixed, models=options.banks)
     # Passes rely on the rules; a fault of the lowering is best named here.
     verify(parts.program)
+    # First, since its ranks are taken off the latency that the user allows.
     timing = readout_timing(parts.plan, *_clock(board, options))
     layout = _in_front(parts.program, model, fixed, board, options, "--reload readout", timing)
     return Shape(
