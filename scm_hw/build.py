@@ -175,8 +175,10 @@ def build(
     model = read_model(path)
     name = build_name(path, model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
+    # Beside the folder itself, also where the target is a link to it.
     failure = Path(f"{os.path.realpath(target)}.failed")
     inputs = (path, how.data, how.bench)
+    # Refused before any work is done, not after it.
     check_output(target, BUILD, inputs=inputs, force=how.force)
     check_output(failure, FAILED, inputs=inputs, force=how.force)
     own = read_table(model, how.data, how.table) if how.data else None
