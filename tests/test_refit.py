@@ -11,6 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scm_hw.ir.interp import interpret
+from scm_hw.ir.program import Program
+from scm_hw.load import normalised_results, rmse
 from scm_hw.verify.rows import check_rows
 from scm_model import read_model
 from scm_train.__main__ import main
@@ -146,3 +148,21 @@ def test_the_command_writes_a_model_that_a_core_takes(
     assert (interpret(upload.meaning, rows) != interpret(design.meaning, rows)).any()
     assert main(["refit", old, later, "--out", old]) == 2
     assert main(["refit", old, later, "--out", new, "--test-fraction", "1"]) == 2
+
+
+def test_a_core_takes_what_partial_fit_has_learned(tmp_path: Path) -> None:
+    first, learned = str(tmp_path / "first.npz"), str(tmp_path / "learned.npz")
+    learner = SCMRegressor(luts=60, random_state=0).fit(*plant(0.0))
+    learner.save(first, *plant(0.0, seed=5))
+    for seed in (6, 7):
+        learner.partial_fit(*plant(0.2, seed=seed))
+    learner.save(learned, *plant(0.2, seed=8))
+    design, model = reloadable(read_model(first)), read_model(learned)
+    rows = check_rows(design, model.evaluation).inputs[: len(model.evaluation)]
+    target = (model.evaluation.targets - model.target_min) / (model.target_max - model.target_min)
+
+    def error(program: Program) -> float:
+        integers = interpret(program, rows)
+        return rmse(normalised_results(model, design.model, design.fixed, integers), target)
+
+    assert error(upload_for(design, model).meaning) < 0.7 * error(design.meaning)
