@@ -14,7 +14,7 @@ from itertools import combinations
 from scm_hw.ir import INTERFACE, Concat, Op, Program, Ref, Sum, Table, ranges
 from scm_hw.passes.rewrite import Rewriter, rewrite
 
-# Of one level: two of them address the 1,024 rows of a block RAM that is 18 bits wide.
+# The most bits of one level: two of them address the 1,024 rows of a block RAM of 18 bits.
 MAX_LEVEL_BITS = 5
 # Two tables with fewer readers than this would leave most of a block RAM's row empty.
 MIN_READERS = 6

@@ -16,7 +16,7 @@ __all__ = ["Cut", "Cuts"]
 
 Cut = frozenset[Ref]
 
-# Of each operation. More hardly ever find anything, and take time on wide layers.
+# Cuts kept for each operation. More hardly ever find anything, and take time on wide layers.
 MOST_CUTS = 8
 
 

@@ -19,7 +19,7 @@ from scm_hw.target import Technology
 
 @dataclass(frozen=True)
 class Word:
-    """A non-negative value of `width` bits, added or (`sign` -1) taken off."""
+    """A non-negative value of `width` bits, added or (`sign` -1) subtracted."""
 
     ref: Ref
     width: int

@@ -26,9 +26,9 @@ from scm_hw.target import Technology, luts_per_bit, varying_bits
 
 # A LUT6, or a few LUT4s.
 MOST_BITS = 6
-# Of sums with more cuts than this only terms that see equal bits, or fewer, are brought together.
+# In sums with more cuts than this, only terms that see the same bits, or some of them, are joined.
 MOST_GROWN = 2000
-# Fewer node bits than these leave the other bits' tables as many as they were.
+# Taking fewer node bits than these out of their tables would not save a table.
 MIN_NODES = 4
 
 Integers = NDArray[np.int64]
@@ -93,7 +93,7 @@ class _Families:
         assert isinstance(op, Sum)
         self.terms = list(zip(op.operands, op.weights, strict=True))
         self.free: set[int] = set()
-        # Of the terms that are free now.
+        # What cuts are worth with the terms that are free now.
         self._worths: dict[Cut, float] = {}
         # The places of terms by the cuts that decide them.
         self.places: dict[Cut, list[int]] = defaultdict(list)

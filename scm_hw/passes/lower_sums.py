@@ -206,7 +206,7 @@ class _SumLowering:
     def _add(self, left: PlainTerm, right: PlainTerm) -> PlainTerm:
         if left.weight < 0 < right.weight:
             left, right = right, left
-        # A carry chain can subtract one side, not both: -a - b waits to be taken off as a + b.
+        # A carry chain can subtract one side, not both: -a - b waits to be subtracted as a + b.
         sign = -1 if left.weight < 0 else 1
         weights = (sign * left.weight, sign * right.weight)
         return self._result((left.ref, right.ref), weights, sign)

@@ -140,7 +140,7 @@ def _with_pair(build: Rewriter, node: _Node, pairs: list[Pair]) -> tuple[list[Wo
             flipped = tuple(range(ones, -1, -1))[: build.ranges[b.ref].high + 1]
             other = build.table(b.ref, flipped, name="shared.rest")
         total = build.sum([(a.ref, 1), (other, 1)], name="shared.levels")
-    # Taken off, the second word was its ones' complement, less all ones.
+    # Subtracting the second word is adding its ones' complement, less all ones.
     constant = ones if sign < 0 else 0
     joined = Word(total, build.ranges[total].width, a.sign)
     return [joined, *new.values()], node.bound + a.sign * constant

@@ -15,7 +15,7 @@ from scm_hw.ir import AtLeast, Concat, Op, Program, Ref, Sum, Table
 from scm_hw.passes.rewrite import Rewriter, rewrite
 from scm_hw.target import Technology, luts_per_bit
 
-# Of a node that becomes one table, whatever the family: a LUT6, or a few LUT4s.
+# The most bits of a node that becomes one table, in every family: a LUT6, or a few LUT4s.
 MAX_BITS = 6
 
 

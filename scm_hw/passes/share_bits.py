@@ -92,14 +92,14 @@ class _Plan:
 def _carry(build: Rewriter, parts: list[Ref], signs: list[int]) -> tuple[Ref, int, int]:
     """The carry of signed bits, its weight, and a constant that belongs to it.
 
-    With the sign of the first taken out, a bit that is taken off counts where it is not set.
+    With the sign of the first taken out, a bit that is subtracted counts where it is not set.
     """
     flips = [sign != signs[0] for sign in signs]
     addresses = range(1 << len(parts))
     ones = [sum((a >> i & 1) != flip for i, flip in enumerate(flips)) for a in addresses]
     index = build.add(Concat(tuple(parts), (1,) * len(parts), name="shared.bits"))
     carry = build.table(index, tuple(count // 2 for count in ones), name="shared.carry")
-    # An odd number of flips turns the parity over: it is taken off one.
+    # An odd number of flips inverts the parity: it is subtracted from one.
     return carry, 2 * signs[0], signs[0] * (sum(flips) % 2 - sum(flips))
 
 

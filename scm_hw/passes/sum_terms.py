@@ -37,7 +37,7 @@ class TableTerm:
     absorbed: bool
     arrival: float
     name: str
-    # Of the table that it was, if it was one.
+    # The part of the table that it was made from, if there was one.
     part: Part | None = None
 
     @cached_property
@@ -142,7 +142,7 @@ class Terms:
         # Terms and tables take an addition less than there are of them, and each carries one bit.
         while count - size * tables > min(ones, len(self.terms) + tables - 1):
             tables += 1
-        # More would leave the last table empty, and with it went an addition and its carry.
+        # More would leave the last table empty, which saves an addition but loses its carry.
         most = count - size * (tables - 1) - 1 if tables else count
         return max(0, min(ones, len(self.terms) + tables - 1, most))
 
