@@ -20,7 +20,7 @@ LUT4_SHARE = 1.35
 AXIS_LUTS, AXIS_FFS = 24, 13
 # Decoders, three counters of 32 bits, the read multiplexer's fixed registers and the handshakes.
 AXIL_LUTS, AXIL_FFS = 60, 187
-# Of each bit that can be written or read back.
+# LUTs of each bit that can be written or read back.
 AXIL_LUTS_PER_BIT = 1.75
 # Receiver, transmitter, frames with their checksums, replies, and the text that they can ask for.
 UART_LUTS, UART_FFS = 1240, 560

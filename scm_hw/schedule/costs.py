@@ -246,7 +246,7 @@ class _Counter:
             for r, weight in zip(op.operands[:2], op.weights, strict=False)
         ]
         taken = [low for low, weight in lows if weight < 0]
-        # What is taken off is inverted, and that reaches down to its lowest bit.
+        # What is subtracted is inverted, and that reaches down to its lowest bit.
         return min(taken) if taken else max(low for low, _ in lows)
 
     def _varying(self, op: Table) -> int:

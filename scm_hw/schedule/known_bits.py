@@ -7,7 +7,7 @@ from operator import or_
 
 from scm_hw.ir import Concat, Constant, Field, Program, Range, Ref, Shift, Sum, Table, operands
 
-# As many as any value has.
+# More bits than any value has.
 MANY = 1 << 10
 
 
@@ -44,7 +44,7 @@ def _common(contents: tuple[int, ...]) -> int:
 def used_bits(program: Program, known: list[Range], free: set[Ref]) -> list[list[tuple[Ref, int]]]:
     """Who reads each value for its logic, and which bits of it, as a mask.
 
-    Wires are looked through: a field of a sum reads its own bits, for whoever reads the field.
+    Wires are looked through: what reads a field of a sum counts as a reader of those bits.
     """
     readers: list[list[tuple[Ref, int]]] = [[] for _ in program.ops]
 
