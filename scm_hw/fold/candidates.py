@@ -77,7 +77,7 @@ def _grid(machine: Machine, period_ns: float, grade: str) -> _Grid:
     folds = [Fold(pe, simd) for pe in _up_to(int(nodes.max())) for simd in simds]
     pe, simd = np.array([(fold.pe, fold.simd) for fold in folds]).T
     steps = _over(nodes, pe[:, None]) * _over(inputs, simd[:, None])
-    # Drain and cost of a PE are a matter of SIMD alone.
+    # Drain and cost of a PE depend on SIMD alone.
     single = {s: _single_pe(machine, s, period_ns, grade) for s in simds}
     drains = np.array([single[s].drains for s in simd.tolist()])
     return _Grid(

@@ -54,7 +54,7 @@ class FoldedLayer:
 class Machine:
     """What a folded core computes.
 
-    What is no matter of lanes and memories is a program of its own, from the inputs of the core:
+    What needs neither lanes nor memories is a program of its own, from the inputs of the core:
     `encoder` gives the inputs of the first layer, `linear_codes` what the linear part multiplies,
     and `mechanism` an addend for every score (None where the core computes none).
     """

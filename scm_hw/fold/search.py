@@ -21,7 +21,7 @@ from scm_hw.target.resources import USABLE_SHARE, within
 # Cycles that are not worth more lanes.
 NEARLY_EQUAL = 1.03
 MOST_READOUT_LANES = 64
-# Among the smallest cores, whatever the model.
+# Some of the smallest cores for any model.
 SMALL = (Fold(1, 1), Fold(1, 4), Fold(1, 16), Fold(4, 16), Fold(8, 32))
 # What an unrolled sum of signed bits takes at the least for each connection it adds. With sub-sums
 # in common it may be 0.3, but such a core as large as a device is too much Verilog for simulators.

@@ -95,7 +95,7 @@ def _readout_end(layers: tuple[LayerPlan, ...], readout: ReadoutPlan, start: int
     for plan in layers:
         slots = readout.slots(plan)
         first = begin + plan.drain + plan.chunks
-        # Of the groups of a layer, a chunk's steps apart, only the first or the last can be that.
+        # The groups of a layer are evenly apart, so only its first or its last can be the latest.
         last = first + (plan.groups - 1) * (plan.chunks - slots)
         end = max(end, max(first, last) + left)
         left -= plan.groups * slots
