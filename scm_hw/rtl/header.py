@@ -48,7 +48,7 @@ def core_ports(
     ready: bool = True,
     reload: bool = False,
 ) -> list[Port]:
-    """Of a core, with the fields of its words; there may be more names than inputs."""
+    """The ports of a core, with the fields of its words; there may be more names than inputs."""
     rows = [
         *CLOCKED,
         ("in_valid", "in", 1, "a sample is on in_data"),

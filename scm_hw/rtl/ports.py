@@ -20,7 +20,7 @@ LOAD_PINS = (
     ("load_revert", "in", 1, "back to the model that was used before"),
     ("load_status", "out", 8, "what became of the upload"),
 )
-# Of the core in whatever is around it.
+# The name of the core's instance in what is around it.
 INSTANCE = "scm_core"
 
 

@@ -114,7 +114,7 @@ class Learner:
     def _counts(self, controls: Controls, since: Value) -> Value:
         """Whether there is a target for a sample that is remembered and may be learned from."""
         found, own = controls.learn, self.own
-        # Comparisons that always hold are none, which lint would say.
+        # A comparison that always holds isn't built: lint would warn of it.
         if own.deaf:
             found &= since >= own.deaf
         if own.most_age:

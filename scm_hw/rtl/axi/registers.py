@@ -12,7 +12,7 @@ from scm_hw.load.upload import LoadStatus
 
 # "SCM1", the first letter in the lowest byte.
 MAGIC = int.from_bytes(b"SCM1", "little")
-# Of this map; drivers refuse a version they don't know. Version 1 answered errors with SLVERR.
+# The version of this map; drivers refuse one that they don't know. 1 answered errors with SLVERR.
 VERSION = 2
 
 ID = 0x00

@@ -52,7 +52,7 @@ class WishboneCore(Component):
         active = Signal()
         start = Signal()
         busy = Signal()
-        # The access under way was given up; its answer is for nobody.
+        # The access under way was given up; its answer is dropped.
         stale = Signal()
         answered = Signal()
         m.d.comb += [

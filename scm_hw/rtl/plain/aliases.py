@@ -13,7 +13,7 @@ Aliases = dict[Chunk, list[tuple[Signal, Bits]]]
 
 
 def output_ports(modules: Sequence[RtlModule]) -> dict[str, set[str]]:
-    """Of each module."""
+    """The output ports of each module, by its name."""
     return {
         module.name: {name for name, wire in module.wires.items() if "output" in wire.options}
         for module in modules

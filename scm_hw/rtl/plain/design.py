@@ -34,6 +34,6 @@ def plain_rtlil(text: str, top: str) -> str:
 
 
 def _undefined(attribute: str) -> bool:
-    """Of a register without a value to start from: `init` has an x for each bit."""
+    """Whether it is an `init` of a register without a start value: an x for each bit."""
     value = attribute.rsplit(" ", 1)[-1]
     return "'" in value and "x" in value

@@ -252,7 +252,7 @@ class _Seal:
         m.submodules.hash = self.hash = SipHash(key)
         self.counter = Signal(8 * COUNTER_BYTES)
         self.given = Signal(8 * TAG_BYTES)
-        # Of the last upload that was right. It stays as long as the models do.
+        # The counter of the last upload that was right. It stays as long as the models do.
         self.highest = Signal(8 * COUNTER_BYTES, reset_less=True)
         # All bytes up to the tag are hashed; an upload of length 0 takes the last change back.
         self.hashing = Signal()
@@ -299,7 +299,7 @@ class _Seal:
         self.m.next = "TAG"
 
     def verdict(self, right: Value) -> None:
-        """Of a CRC that is right or not, when there is a hash to compare."""
+        """The verdict on an upload whose CRC is right or not, once there is a hash to compare."""
         m, loader = self.m, self.loader
         with m.If(~right):
             loader._refuse(m, LoadStatus.CRC)

@@ -13,7 +13,7 @@ from scm_hw.schedule import Cost
 from scm_hw.schedule.schedule import fastest_clock_mhz
 from scm_hw.target import TECHNOLOGIES, Technology
 
-# Of registers behind the address of a step, until its product has been added up.
+# Ranks of registers behind the address of a step, until its product has been added up.
 RANKS = 11
 # LUTs in a row between two registers where there is no carry chain: from the code of many inputs.
 LEVELS = 5
@@ -43,7 +43,7 @@ class ProcessorPlan:
 
     @property
     def in_widths(self) -> list[int]:
-        """Of the codes, and of the number of the model where there are several."""
+        """The bits of the codes, and of the number of the model where there are several."""
         number = bank_field_bits(self.capacity.models)
         return [reach.width for reach in self.capacity.input_ranges()] + [number] * (number > 0)
 

@@ -92,7 +92,7 @@ class _Machine:
         self.banks = self.capacity.models + 1
         codes = self.capacity.room.inputs * self.capacity.code_bits
         number = core.in_data[codes:] if self.capacity.models > 1 else None
-        # Of the sample that is offered.
+        # The bank of the sample that is offered.
         self.bank = bank_of(self.loader, number)
 
     def build(self) -> None:
@@ -150,7 +150,7 @@ class _Machine:
         m, loader = self.m, self.loader
         depth, size = self.capacity.upload.sections[section]
         words, models = self.core.plan.words[section], self.capacity.models
-        # The spare bank holds nothing as yet, nor do those of models behind their last word.
+        # The spare bank is empty at first, and so are the others behind their last word.
         used = (models - 1) * depth + self.core.plan.used[section]
         attrs = {DEFINED_WORDS: used}
         init = (words * models)[:used]

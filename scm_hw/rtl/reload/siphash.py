@@ -85,7 +85,7 @@ class SipHash(Component):
     def _words(self, m: Module) -> None:
         """Each word takes a cycle to begin and half a round in every other."""
         whole = Cat(*self.lanes)
-        # Of fewer bytes than a word the last place is free for their number.
+        # With fewer bytes than a word, the last place is free for their number.
         last = Cat(Mux(self.count == 0, 0, whole)[: WORD - 8], self.total)
         with m.If(self.full):
             self._absorb(m, whole, 2 * COMPRESSIONS)

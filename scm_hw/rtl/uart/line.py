@@ -112,8 +112,8 @@ class Receiver(Component):
     """Receives bytes: `strobe` is high for a cycle with each, beside `data`.
 
     `error` is high instead where the stop bit is missing; the line must then rest before another
-    byte begins. Pulses shorter than `rate.glitch_cycles` cycles are not seen, and a start bit that
-    is gone by its middle is none.
+    byte begins. Pulses shorter than `rate.glitch_cycles` cycles are ignored, and so is a start
+    bit that has ended by its middle.
     """
 
     def __init__(self, rate: BitRate) -> None:

@@ -16,7 +16,7 @@ from scm_model.column_entries import column_from_meta
 MAX_BITS = 64
 # A feature's integers are exact as floating point.
 MAX_FEATURE_BITS = 32
-# Of a power of two that floating point holds.
+# The greatest exponent of a power of two, within what floating point holds.
 MAX_FRACTION = 1000
 
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
