@@ -56,7 +56,7 @@ def _is_shift(op: Op) -> bool:
 
 
 def is_complement(op: Op, known: list[Range]) -> bool:
-    """What a value leaves to all ones, in all of its bits: an inverter in what reads it."""
+    """Whether it is all ones less a value: the complement, an inverter in what reads it."""
     return (
         isinstance(op, Sum)
         and op.weights == (-1,)

@@ -35,30 +35,30 @@ class Technology:
     setup: float
     dsp: float
     dsp_step: float
-    # Of the adder behind the multiplier, which takes the result of the block before; 0 where
+    # The adder behind the multiplier, which takes the result of the block before; 0 where
     # synthesis makes no use of it.
     dsp_add: float
-    # Of the two factors, sign included.
+    # Bits of the two factors, sign included.
     dsp_widths: tuple[int, int]
     # Multipliers with fewer partial product bits than this stay in LUTs; and the LUTs of each bit.
     min_dsp_bits: int
     luts_per_product_bit: int
-    # That synthesis adds at carry chains and registers, as a share of all LUTs.
+    # Inverters that synthesis adds at carry chains and registers, as a share of all LUTs.
     inverters: float
-    # Around a DSP block.
+    # LUTs around each DSP block.
     luts_per_dsp: int
     # Whether it has a register behind the product that synthesis uses.
     dsp_register: bool
     # Registers in a row of which synthesis makes a shift register, of a LUT; 0: of none.
     shift_cycles: int
-    # Of a carry chain: for each bit that both sides have, each bit above the narrow one, and once.
+    # LUTs of a carry chain: for each bit of both sides, each bit above the narrow one, and once.
     luts_per_added_bit: float
     luts_per_bit_above: float
     luts_per_chain: float
     luts_per_subtracted_bit: float
     luts_per_subtraction: float
-    # Of a comparison with a constant, for each bit (in LUT6s: for each of those) and once; iCE40
-    # has carries without LUTs. Of a comparison of two values, for each bit.
+    # LUTs of a comparison with a constant, for each bit (in LUT6s: for each of those) and once;
+    # iCE40 has carries without LUTs. Those of a comparison of two values, for each bit.
     luts_per_compared_bit: float
     luts_per_comparison: float
     luts_per_ordered_bit: float
