@@ -91,7 +91,7 @@ class Adaptive:
 
     @property
     def most_error(self) -> int:
-        """Of the absolute errors of all outputs together."""
+        """The greatest sum of the absolute errors of all outputs."""
         return sum(max(-low, high) for low, high in self.errors)
 
     @property

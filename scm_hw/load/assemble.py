@@ -102,7 +102,7 @@ class _Assembler:
     # What there is to compute
 
     def _coefficients(self) -> dict[Ref, np.ndarray]:
-        """Of the nodes that any output reads by themselves; equal nodes are one."""
+        """The coefficients of nodes that any output reads by themselves; equal nodes are one."""
         found: dict[Ref, np.ndarray] = defaultdict(
             lambda: np.zeros(len(self.lowered.scores), np.int64)
         )

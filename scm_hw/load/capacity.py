@@ -135,18 +135,18 @@ class Capacity:
 
     @property
     def source_bits(self) -> int:
-        """Of the number of an input or of a word of stored bits."""
+        """Bits of the number of an input, or of a word of stored bits."""
         return max((max(self.room.inputs, self.words) - 1).bit_length(), 1)
 
     @property
     def sum_bits(self) -> int:
-        """Of the signed sum that makes a bit: codes of every input, or all stored bits."""
+        """Bits of the signed sum that makes a bit: codes of every input, or all stored bits."""
         reach = max(self.room.inputs << self.code_bits + 1, self.room.bits)
         return reach.bit_length() + 2
 
     @property
     def total_bits(self) -> int:
-        """Of the signed sum of an output."""
+        """Bits of the signed sum of an output."""
         return COEFFICIENT_BITS + self.code_bits + GUARD_BITS
 
     @property
@@ -185,7 +185,7 @@ class Capacity:
 
     @property
     def digest(self) -> bytes:
-        """Of all that an upload must agree with."""
+        """The hash of all that an upload must agree with."""
         text = json.dumps({"processor": 1, **asdict(self)}, sort_keys=True)
         return hashlib.sha256(text.encode()).digest()[:DIGEST_BYTES]
 

@@ -63,9 +63,9 @@ class ReadoutPlan:
     spare_bits: int
     kind: str
     widths: tuple[int, int]
-    """Of the first table of every output, which has its constant, and of the others."""
+    """Widths of the first table of every output, which has its constant, and of the others."""
     digest: bytes
-    """Of all that an upload must agree with."""
+    """The hash of all that an upload must agree with."""
     models: int = 1
     """How many the tables hold; with several, the last output of the program says which."""
 
@@ -243,7 +243,7 @@ def _entries(
 
 
 def _widths(contents: Contents, constants: Sequence[int], shift: int) -> tuple[int, int]:
-    """Of the first table of any output, which has the constant, and of the others.
+    """Widths of the first table of any output, which has the constant, and of the others.
 
     All have room for what any of them holds, so that another model may weigh other nodes most.
     """
@@ -313,7 +313,7 @@ def _without_readout(
 
 
 def _digest(model: Model, fixed: FixedPoint, program: Program, plan: ReadoutPlan) -> bytes:
-    """Of the hidden layers and all formats: equal ones, and a readout means the same."""
+    """The hash of hidden layers and formats: where it is equal, a readout means the same."""
     low, high = model.signal_ranges
     facts: dict[str, object] = {
         "program": as_json(program),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Of a SHA-256: enough to tell models apart, and it is compared byte by byte in hardware.
+# Bytes of a SHA-256: enough to tell models apart, and compared one by one in hardware.
 DIGEST_BYTES = 16
 # The field that says which model a sample is for, where there are several.
 BANK = "bank"
 MAX_MODELS = 16
-# Of the length of an upload's sections, below the number of its model.
+# Bits of the length of an upload's sections, below the number of its model.
 LENGTH_BITS = 24
 
 
@@ -31,7 +31,7 @@ class UploadPlan:
 
     @property
     def bank_bits(self) -> int:
-        """Of the number of a bank: there is one for each model, and a spare one."""
+        """Bits of the number of a bank: there is one for each model, and a spare one."""
         return self.models.bit_length()
 
     @property
@@ -45,5 +45,5 @@ class UploadPlan:
 
     @property
     def word_bytes(self) -> int:
-        """Of the widest words."""
+        """Bytes of the widest words."""
         return max(size for _, size in self.sections)

@@ -25,7 +25,7 @@ STORE_DISTANCE = 5
 
 
 class Kind(IntEnum):
-    """Of a step."""
+    """The kinds of steps."""
 
     TERM = 0
     CHUNK = 1
