@@ -312,7 +312,7 @@ def check_files(
 def _lint(folder: Path, design: Design) -> None:
     """Core and board top in one run; the core alone where there is no top that is ours to know."""
     core, top = folder / f"{design.names.core}.v", folder / "scm_top.v"
-    # The primitives of other families than these are not.
+    # Only the primitives of these families are known to lint.
     if not top.exists() or design.board.family not in ("xc7", "ecp5", "ice40"):
         return lint([core], design.names.core)
     try:

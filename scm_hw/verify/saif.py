@@ -44,7 +44,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Toggles:
-    """Of one bit: time at 0, at 1 and at neither, and changes between 0 and 1."""
+    """Time that one bit is 0, 1 and neither, and its changes between 0 and 1."""
 
     low: int
     high: int
@@ -104,7 +104,7 @@ def _net(path: tuple[str, ...], words: list[str]) -> Net:
 
 
 def toggles(wave: Wave, net: Net) -> list[Toggles]:
-    """Of each bit, the lowest first."""
+    """The toggles of each bit, the lowest first."""
     start, end = wave.start, wave.end
     assert start is not None
     values = wave.values[net.key]

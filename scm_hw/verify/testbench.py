@@ -38,7 +38,7 @@ def run_testbench(
     top = names.testbench
     compile_verilog(sources, program, top=top, cwd=folder, log=log, timeout=timeout)
     if activity is not None:
-        # Icarus is slow where it records, and goes on being slow after that: in a run of its own.
+        # Icarus is slow once it has recorded anything, so recording has a run of its own.
         recorded = f"+activity={activity.resolve()}"
         run_program(program, recorded, cwd=folder, log=workdir / "activity.log", timeout=timeout)
     code, text = run_program(program, cwd=folder, log=log, timeout=timeout)

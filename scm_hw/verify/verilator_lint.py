@@ -19,8 +19,8 @@ INHERENT = {
     "SYNCASYNCNET": "a reset that crosses clocks is set at once, and released by a synchroniser",
     "UNUSEDSIGNAL": "signals keep their names for the waveform, and carries may be dropped",
 }
-# Of classes whose other warnings count: operands of multipliers stay as narrow as DSP blocks take
-# them, and a pin of iCE40 is an input or an output.
+# Texts of warnings in classes whose others count: operands of multipliers stay as narrow as DSP
+# blocks take them, and a pin of iCE40 is an input or an output.
 INHERENT_TEXT = re.compile(
     r"Operator MULS? expects \d+ bits on the [LR]HS"
     "|missing pin: '(D_IN_0|D_OUT_0|OUTPUT_ENABLE)'"
