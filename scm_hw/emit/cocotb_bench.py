@@ -7,7 +7,7 @@ from scm_hw.design import Design
 from scm_hw.emit.flows import ports_of
 
 FOLDER = "cocotb"
-# Of the core's ports, those that the bench drives or reads itself.
+# The ports of the core that the bench drives or reads itself.
 _OWN = {"clk", "rst", "in_valid", "in_data", "out_ready"}
 # Cycles beyond the core's own that a result may take while there are pauses on both sides.
 _PAUSES = 200

@@ -147,7 +147,7 @@ def _header(
 
 
 def c_string(text: str) -> str:
-    """A C string of its UTF-8 bytes, whatever they are."""
+    """A C string of any text, as UTF-8 bytes."""
     # A question mark may begin a trigraph. An octal escape ends after three digits, where one in
     # hexadecimal would take in what follows.
     plain = [

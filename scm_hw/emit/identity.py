@@ -70,7 +70,7 @@ def describe_loaded(
     """The fields of a processor with a model in it; those that it has no use for are the last."""
     room, bits = capacity.room, capacity.code_bits
     features = [replace(port, bits=bits) for port in _model_features(model, ())]
-    # The code of a category is its value, whatever the bits.
+    # The code of a category is its value, in any number of bits.
     for place, port in enumerate(features):
         if model.columns is not None and model.columns.columns[place].is_category:
             features[place] = replace(port, high=2.0**bits)

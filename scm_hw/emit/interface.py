@@ -121,7 +121,7 @@ def wrapped_core(interface: str, ports: CorePorts, digest: str, names: Names) ->
 
 
 def row_formats(ports: CorePorts, tdata: int) -> tuple[RowFormat, RowFormat]:
-    """Of the rows that go in and come out."""
+    """The formats of the rows that go in and come out."""
     unsigned = (False,) * len(ports.in_widths)
     return (
         RowFormat(ports.in_widths, unsigned, tdata),

@@ -23,7 +23,7 @@ from scm_hw.sim.vectors import INPUTS, OUTPUTS
 from scm_hw.target import XC7
 from scm_hw.tools.toolchain import TOP
 
-# What switches in the core; builds without simulation have none.
+# Switching activity in the core; builds without simulation have none.
 ACTIVITY = "activity.saif"
 
 # Given after -tclargs, it makes a design that misses its clock a warning.

@@ -23,7 +23,7 @@ from scm_hw.rtl.ports import CorePorts
 REACHED = ("axis", "axil")
 # The clock of a bus that is not the core's.
 BUS_MHZ = 100.0
-# Of a transfer's length in bytes, which is what the DMA engine has at most.
+# Bits of a transfer's length in bytes: the most that the DMA engine has.
 LENGTH_BITS = 26
 # The widths that the DMA engine has towards memory begin here.
 LEAST_MEMORY_BITS = 32
