@@ -291,7 +291,7 @@ class Design:
 
     @cached_property
     def digest(self) -> str:
-        """Of the model, the options and the tools: equal digests, equal designs."""
+        """The hash of model, options and tools: equal digests, equal designs."""
         options = asdict(self.options)
         if not self.reloads:
             # Designs of before there was this option keep their digests.

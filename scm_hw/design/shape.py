@@ -201,7 +201,7 @@ def _in_front(
             )
     rows = _evaluation_codes(model, fixed)
     if rows is not None and options.banks > 1:
-        # All models are the built-in one as yet.
+        # All banks hold the built-in model at first.
         rows = np.pad(rows, ((0, 0), (0, 1)))
     return _unrolled(Passes(program, rows=rows), board, replace(options, latency=before))
 
