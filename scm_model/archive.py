@@ -82,6 +82,7 @@ def _read_entries(archive: zipfile.ZipFile, path: Path) -> dict[str, Array]:
     entries = archive.infolist()
     if len(entries) > MAX_ENTRIES:
         raise ModelFileError(f"model file {path} must have at most {MAX_ENTRIES} entries")
+    # What the directory declares; reads are bounded by it too, so that it can't say too little.
     total = sum(entry.file_size for entry in entries)
     if total > MAX_TOTAL_BYTES:
         raise ModelFileError(
@@ -112,6 +113,7 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> 
     with archive.open(entry) as stream:
         # Bounded, like every read: the archive may hold more than it says, or all of it header.
         start = io.BytesIO(stream.read(MAX_HEADER_BYTES))
+        # The header says how much there has to be, before any of it is read.
         shape, fortran, dtype = _read_header(start, name)
         size = 1
         for length in shape:
@@ -165,6 +167,7 @@ def write_archive(
         with open(part, "xb") as file:
             _write_entries(file, entries)
             file.flush()
+            # Before the rename, which could otherwise reach the disk ahead of the contents.
             os.fsync(file.fileno())
         check(part)
         os.replace(part, path)

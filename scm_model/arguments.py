@@ -54,6 +54,7 @@ def by_name(function: Function, features: Sequence[str]) -> Function:
         return function
     named = [p for p in parameters if p.kind in _NAMED]
     required = [p.name for p in named if p.default is inspect.Parameter.empty]
+    # f(X) takes the rows, and so does a function whose arguments all have defaults.
     if required == [MATRIX] or not required:
         return function
     unknown = [name for name in required if name not in features]

@@ -114,6 +114,8 @@ def _features(
     arrays: Arrays, names: tuple[str, ...], columns: Sequence[Column]
 ) -> tuple[Feature, ...]:
     entry = FEATURE_SOURCES
+    # How many features are made of the columns is the length of this entry; until here it was taken
+    # to be that of the names.
     arrays.lengths.pop("d")
     found = tuple(Feature(*pair) for pair in arrays.get(entry).tolist())
     if not 1 <= len(found) <= MAX_FEATURES:

@@ -66,12 +66,14 @@ def _exponent(steps: NDArray[np.float64]) -> float:
 
     def grows(theta: float) -> bool:
         exponents = theta * steps
+        # The greatest exponent is taken out of the sum, as exp of it may overflow.
         most = exponents.max()
         return bool(most + math.log(np.exp(exponents - most).mean()) > 0)
 
     low, high = 0.0, 1.0 / float(steps.max())
     while not grows(high):
         high *= 2
+    # 60 halvings: more than the bits that a double has.
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if grows(middle) else (middle, high)

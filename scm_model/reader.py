@@ -89,6 +89,7 @@ def model_from_arrays(entries: dict[str, NDArray[Any]]) -> Model:
     seen = ranges if memory is None else tap_ranges(ranges, memory)
     if columns is not None:
         check_column_ranges(columns, ranges)
+    # The readout has a row for each node, whose number only the layers say.
     output = arrays.part(OUTPUT, N=sum(layer.nodes for layer in layers))
     mechanism = _read_mechanism(arrays, meta, input_bits)
     check_bits(memory, output["linear"], mechanism)
@@ -317,6 +318,7 @@ def _read_evaluation(
         count = max(arrays.lengths["m"], 2)
         if ((part["targets"] < 0) | (part["targets"] >= count)).any():
             raise ModelFileError(f"entry 'eval_targets' must be class indices below {count}")
+    # Class indices have no range to be near to.
     for name in ("targets", "mechanism")[classifier:]:
         if name in part:
             _check_near(f"eval_{name}", part[name], ranges["target_min"], ranges["target_max"])

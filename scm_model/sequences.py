@@ -113,6 +113,7 @@ def _bits_before(model: Model, taps: NDArray[Any], first: NDArray[np.bool_]) -> 
     for k in range(int(length.max(initial=0))):
         now = begin[length > k] + k
         own = sums[now] + before[now] @ turned + layer.biases
+        # The next rows of the records that go on.
         following = begin[length > k + 1] + k + 1
         found = own > 0 if layer.activation == "sign" else own >= 0
         before[following] = found[: len(now)][(length > k + 1)[length > k]]

@@ -84,6 +84,7 @@ def storage_of(model: Model) -> Storage:
     kept = model.hidden.layers
     present, columns = 0, np.bincount(model.encoder.groups, minlength=len(model.features))
     for layer in kept:
+        # A mask is of groups: a feature that is seen has a sign for each of its coded bits.
         mask = True if layer.mask is None else layer.mask
         present += int(np.broadcast_to(mask * columns, (layer.nodes, len(columns))).sum())
         columns = np.ones(layer.nodes, dtype=np.int64)

@@ -185,6 +185,7 @@ def _delimiter(lines: Sequence[str], ending: str) -> str:
 
 
 def _decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
+    # A comma can't be both.
     if delimiter == ",":
         return "."
     fields_ = [text for row in rows for text in row]

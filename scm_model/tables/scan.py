@@ -91,6 +91,7 @@ def _nearest(digits, exponent, powers, scales):
     mantissa >>= np.uint64(1)
     # floor(log2(10**exponent)), then the places that were shifted.
     binary = ((217706 * exponent) >> 16) + 63 + np.int64(top) - shift
+    # The mantissa has 53 bits, the highest of which stands for 2**binary.
     return np.float64(mantissa) * scales[binary - 52 - _LEAST_SCALE], True
 
 
