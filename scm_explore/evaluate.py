@@ -65,8 +65,11 @@ def try_point(task: Task, point: Point) -> Outcome:
     start = time.monotonic()
     try:
         machine = _trained(task, point)
+        # The file that is kept carries no rows: the test rows go into it when nothing is left to
+        # choose.
         content = file_bytes(machine)
         held = machine.with_evaluation(task.held_x, _targets(task, machine))
+        # By way of the file, so that what is compiled here is what a build reads.
         model = as_model(file_bytes(held))
         design = compile_point(model, point, boards.get(task.board))
         facts = _hardware(design) | {"output_bits": _output_bits(design)}

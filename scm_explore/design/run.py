@@ -87,6 +87,7 @@ def _designed(
         tdata=tdata,
         top=args.top,
     )
+    # What could fail at the end, such as an output in the way, fails before anything is trained.
     outputs = _outputs(args, data)
     train, held_out, test = three_parts(data, args)
     if not args.quiet:
@@ -108,6 +109,7 @@ def _designed(
     if not goal.fits(final):
         raise no_design(search)
     done = _built(final, outputs, job, how, progress)
+    # The model last: where the build fails, an earlier one is untouched.
     write_output(outputs.model, lambda file: file.write(final.content))
     return search, final, done, outputs
 
