@@ -26,6 +26,7 @@ class Algorithm:
 ALGORITHMS = {
     a.name: a
     for a in (
+        # The rows of the paper's table of features, of which DIRVFL-I and -II end in a digit here.
         Algorithm("SCN", deep=False, early_stopping=False, linear=False, supervised=True),
         Algorithm("DeepSCN", deep=True, early_stopping=False, linear=False, supervised=True),
         Algorithm("SCM", deep=True, early_stopping=True, linear=True, supervised=True),

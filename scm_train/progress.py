@@ -61,7 +61,7 @@ def progress_bar(
 def reading_bar(
     name: str, size: int, console: Console | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """Yield the function that is told how many bytes of a file are read."""
+    """Yield the function to call with the number of bytes of a file that have been read."""
     console = console or Console(stderr=True)
     if size < LARGE_FILE or not console.is_terminal:
         yield lambda done: None

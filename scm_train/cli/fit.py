@@ -46,6 +46,7 @@ def fit(args: argparse.Namespace) -> None:
         fit_records(args, _learner)
         return
     data = read(args)
+    # Again, as the files of a named data set are known only now.
     check_output(args.out, MODEL, data.files, args.force)
     if not args.quiet:
         _warn_of_constant(data.rows.constant_features)
@@ -112,6 +113,7 @@ def _keep(
         result["clipped"] = [asdict(column) for column in clipped]
     print_result({"model": str(args.out), **described(machine), **result}, args.json)
     if not args.json:
+        # So that a terminal shows the result before the notes on standard error.
         sys.stdout.flush()
     for line in ending_lines(endings, settings):
         say(f"note: {line}", sys.stderr)

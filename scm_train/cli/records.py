@@ -60,6 +60,7 @@ def fit_records(
 def read_records(args: argparse.Namespace) -> Data:
     """What there is to learn from: whole records, or the last rows of one, are held out."""
     _check_flags(args)
+    # Rows held out at random would be neighbours of training rows.
     args.split = f"groups:{args.groups}" if args.groups is not None else "chronological"
     data = read(args)
     if isinstance(data.rows.X, RawTable):

@@ -113,6 +113,7 @@ def _read_file(args: argparse.Namespace) -> Data:
     if task == "auto":
         task = "regression" if rows.y.dtype.kind in "fiu" else "classification"
     path = Path(args.data)
+    # The name without its folder: equal tables give equal files, wherever they are.
     about = {"name": path.name, "target": list(rows.target_names)}
     if kind != "random":
         about["split"] = kind if column is None else f"{kind}:{column}"
@@ -197,6 +198,7 @@ def _order(rows: FileRows, column: str | None) -> NDArray:
         numbers = [to_number(str(value)) for value in values.tolist()]
         if None not in numbers:
             values = np.array(numbers)
+    # Stable: rows of one time stay in the order of the file.
     return np.argsort(times_of(column, values), kind="stable")
 
 

@@ -237,7 +237,7 @@ def _chunks(x: Any, y: Any, *, held: bool) -> list[Chunk]:
 
 
 def _divide(rows: int, division: Division, state: Any) -> tuple[Any, NDArray[np.uint8] | None]:
-    """What each row is for, None for training all; the generator goes on as if asked here."""
+    """The generator's state afterwards, and what each row is for; None: all for training."""
     rng = np.random.default_rng(0)
     # The division draws from the machine's own generator, whose state travels to a worker and back,
     # so that the draws after it are those of training in memory.

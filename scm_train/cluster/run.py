@@ -56,6 +56,7 @@ def is_distributed(x: object) -> bool:
 
 def as_array(x: Any) -> Any:
     """The array of a Dask frame or series; anything else as it is."""
+    # With the lengths of its chunks, by which rows have numbers.
     return x.to_dask_array(lengths=True) if hasattr(x, "to_dask_array") else x
 
 

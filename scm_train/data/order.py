@@ -58,6 +58,7 @@ def left_out(name: str, values: NDArray[Any]) -> str | None:
     steps = np.diff(values)
     if (steps == steps[0]).all() and abs(steps[0]) == 1:
         return "is a running number"
+    # An index that pandas or a spreadsheet has written has no name, and readers give it one.
     known = name.strip().lower() in NAMES or name.startswith(("column ", "Unnamed"))
     if known and ((steps > 0).all() or (steps < 0).all()):
         return f"{'rises' if steps[0] > 0 else 'falls'} from row to row"

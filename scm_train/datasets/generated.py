@@ -16,6 +16,7 @@ RASTRIGIN_EDGE = 5.12
 
 def tyukin(x: NDArray) -> NDArray:
     """Three bumps of very different width on [0, 1]."""
+    # The paper's formula of R-DB7, after Tyukin and Prokhorov.
     return (
         0.2 * np.exp(-((10 * x - 4) ** 2))
         + 0.5 * np.exp(-((90 * x - 40) ** 2))

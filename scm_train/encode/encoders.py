@@ -36,6 +36,7 @@ def parse_encoder(spec: str) -> tuple[str, Bits | None, str | None]:
             f"encoder must be one of {', '.join(ENCODER_KINDS)}, not {spec!r}; "
             f"{did_you_mean(kind, ENCODER_KINDS)}"
         )
+    # Thermometers have bits and a spacing, codes have bits alone.
     if len(rest) > {"thermometer": 2, "none": 0}.get(kind, 1):
         raise ParameterError(
             f"encoder must be like 'thermometer:31:quantile', 'binary:5', 'gray:5' or 'none', "

@@ -33,11 +33,11 @@ class FamilySettings:
     ``bits`` per support, or a random number from ``fewest_bits`` on; ``shrinkage`` is the share of
     the fitted coefficients that is taken; ``penalty`` (in rows) pulls those of cells with few rows
     to 0. Each family sees a ``row_share`` of the rows, and its bits are chosen on ``search_rows``
-    of them at most. ``signals`` of one feature are drawn for each family where there are more, and
-    so many of two that there are as many together, or as many as of one. Entries have ``widths``
-    bits, on no finer grid than ``2**lowest_place``. A signal has up to ``thresholds``, of which a
-    family sees about ``drawn_thresholds`` at random, or all; new ones count ``threshold_share`` of
-    their LUTs. There are ``pairs`` of features for each feature. A
+    of them at most. ``signals`` of one feature are drawn for each family where there are more. Of
+    two features as many are drawn as fill up that number, or as many as of one, if that is more.
+    Entries have ``widths`` bits, on no finer grid than ``2**lowest_place``. A signal has up to
+    ``thresholds``, of which a family sees about ``drawn_thresholds`` at random, or all; new ones
+    count ``threshold_share`` of their LUTs. There are ``pairs`` of features for each feature. A
     refit goes ``refit_step`` of the way, by ``refit_penalty``.
     """
 

@@ -55,6 +55,7 @@ def fit_families(
     """
     inputs = most_inputs(problem, size.luts) if linear else 0
     choice = choose(problem, unseen, size, settings, seed, inputs)
+    # Anew on all rows of the problem: those that were held back to choose are learned from too.
     growth, weights, intercept = start(problem, choice.inputs, choice.settings, seed)
     for _ in growth.grow(choice.size.luts, choice.size.families):
         pass

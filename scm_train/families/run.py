@@ -79,6 +79,7 @@ def _joined(
     families = [(one.pool, family) for one in fitted for family in one.families]
     if not families:
         return (), np.zeros((0, problem.outputs))
+    # In a fixed order, whichever member found a bit first.
     bits = sorted({bit for pool, family in families for bit in _bits(pool, family)})
     place = {bit: k for k, bit in enumerate(bits)}
     most = max(len(family.signals) for _, family in families)
@@ -110,6 +111,7 @@ def _first_layer(bits: Sequence[Bit], features: int, input_bits: int) -> Layer:
     An input stands for the middle of its code's step, so that a signal of code sum ``c`` enters as
     ``(c + half the sum of the signs) / 2**input_bits``; the bias lies halfway below the threshold.
     """
+    # Hidden connections have no effect; the file has a sign for each all the same.
     weights = np.full((len(bits), features), -1, dtype=np.int8)
     mask = np.zeros((len(bits), features), dtype=bool)
     biases = np.empty(len(bits))

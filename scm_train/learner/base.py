@@ -115,6 +115,8 @@ class Learner(LearnerParameters):
             train = train_by_families
         elif parameters["max_nodes"] == "auto":
             parameters["max_nodes"] = DEFAULT_NODES
+        # Each trainer wraps the one before, the outermost holds its rows back first: what
+        # calibrates flags is seen by nothing inside, and what calibrates an interval by no fit.
         algorithm, random = ALGORITHMS[self._algorithm], check_random_state(self.random_state)
         if check_loss(self.loss, self.readout == "logistic"):
             train = robust_trainer(train, families)

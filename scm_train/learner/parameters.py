@@ -193,6 +193,7 @@ class LearnerParameters(BaseEstimator):
         flags: float | None = None,
         verbose: bool | int = False,
     ):
+        # Values are stored as they were given and checked in fit, as scikit-learn's clone asks for.
         self.luts = luts
         self.growth = growth
         self.members = members

@@ -71,6 +71,7 @@ class Feature:
             table = np.empty((len(self.bits), own.shape[1]), dtype=dtype)
             kernels.loops.matches(own, *self._steps, table)
             return table
+        # A product of signs is 1 for a match and -1 else: matches are half of their sum and number.
         surplus = self._halves @ own
         surplus += 0.5 * self.bits.shape[1]
         return surplus.astype(dtype)
@@ -209,6 +210,7 @@ def _join_neighbours(blocks: list[_Levelled], most: int) -> list[_Levelled]:
 
 def _judged_size(first: _Levelled, second: _Levelled, most: int) -> int:
     """The number of joint levels on some of the rows."""
+    # An unrelated feature of two levels would already make too many.
     if max(first.block.size, second.block.size) > most // 2:
         return most + 1
     step = max(1, -(-len(first.levels) // JUDGED_ROWS))
@@ -222,6 +224,7 @@ def _joined(first: _Levelled, second: _Levelled) -> _Levelled:
     every = first.block.size * second.block.size
     pairs = _pairs(first, second, slice(None))
     occurs = np.bincount(pairs, minlength=every) > 0
+    # Renumbered, so that tables have rows for the joint levels that occur, and no others.
     number = (np.cumsum(occurs) - 1).astype(np.uint16)
     own = np.divmod(np.flatnonzero(occurs), second.block.size)
     block = LevelBlock(

@@ -72,6 +72,7 @@ class NodeStore:
         """The outputs (len(indices), nodes) on chosen rows."""
         if not self.packed:
             return np.stack([column[indices] for column in self._columns], axis=1)
+        # Row i is bit i % 8 of byte i // 8.
         bits = np.stack(self._columns)[:, indices >> 3] >> (indices & 7).astype(np.uint8) & 1
         out = bits.T.astype(np.float64, order="C")
         return 2 * out - 1 if self.activation == "sign" else out

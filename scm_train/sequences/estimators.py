@@ -150,6 +150,7 @@ class _Sequences(BaseEstimator):
         told = np.asarray(in_memory(y))
         records = Records.ahead(rows, told, starts(groups, len(rows)), self.horizon)
         kept = records.known.copy()
+        # The first rows and not a stride of them, which would be no record.
         kept[model_file.MAX_EVALUATION_ROWS :] = False
         part = records.taken(kept)
         targets = part.targets

@@ -163,6 +163,7 @@ DEFAULT_LUTS = 3000
 DEFAULT_NODES = 60
 #: A machine can't be smaller than what surrounds its nodes.
 FEWEST_LUTS = 50
+#: Powers of two, so that the mean of the members stays on their binary grid.
 MEMBERS = (1, 2, 4, 8, 16)
 
 

@@ -99,6 +99,7 @@ def train_machine(
     ``eval_set`` (raw inputs and targets) serves as validation rows; without it, some of the task's
     own rows do where early stopping or ridge needs them, and the final readout sees them again.
     """
+    # One number of the user's generator seeds all that follows; the model file has it.
     seed = int(random.randint(np.iinfo(np.int32).max))
     check_readout(parameters, task.classes is not None)
     settings = settings_of(algorithm, parameters, refit=eval_set is None)
