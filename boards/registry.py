@@ -117,6 +117,7 @@ def _board(
 
 def _part_of(name: str, platform: TemplatedPlatform) -> tuple[str, Device, str | None]:
     """Part, device and, for other families than the 7 series, delay model."""
+    # xc7a35ti and xc7a35tl are the die of an xc7a35t, sorted by temperature or voltage.
     if getattr(platform, "device", "").lower().rstrip("il") in DEVICES:
         part = parse_part(f"{platform.device}{platform.package}-{platform.speed}")
         return part.name, part.device, None

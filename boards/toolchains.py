@@ -10,6 +10,7 @@ from scm_hw.tools.toolchain import CORE, TOP, Step, Toolchain
 from scm_hw.tools.yosys_scripts import PREPARE, SYNTHESIS
 
 TOOLCHAINS = ("auto", "xray")
+# Letters in Lattice's part numbers, and nextpnr's names of these packages.
 _ECP5_PACKAGES = {"BG": "CABGA", "MG": "CSFBGA"}
 
 

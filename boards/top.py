@@ -45,6 +45,7 @@ class SelfTest(Component):
             lfsr.eq(Cat(lfsr[15] ^ lfsr[13] ^ lfsr[12] ^ lfsr[10], lfsr[:-1])),
             primed.eq(1),
         ]
+        # With stalls, offered in three cycles of four and taken in one of two.
         self._offer(m, primed & (~stalling | lfsr[3] | lfsr[7]))
         m.d.comb += core.out_ready.eq(primed & (~stalling | lfsr[0]))
         self._judge(m, stalling)

@@ -136,6 +136,7 @@ async def play_stream(dut: Any, offered: float, taken: float, name: str) -> list
         expected = stream.expected(packet)
         if bytes(frame.tdata) != expected:
             failures.append(f"packet {number} {wrong_sample(bytes(frame.tdata), expected, packet)}")
+    # Long enough for a packet to come that nothing asked for.
     await ClockCycles(dut.aclk, 4 * ports["latency"] + 20)
     if not sink.empty():
         failures.append("a packet came that nothing asked for")

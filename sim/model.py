@@ -52,6 +52,7 @@ class Scoreboard:
             self.unasked += 1
             return
         index = self._in_flight.popleft()
+        # Samples that were passed over have an index, and no cycle in which they went in.
         self.latencies.append(cycle - self.accept_cycles[index - self._passed])
         if data != self.expected[index]:
             self.mismatches.append(Mismatch(index, data, self.expected[index]))

@@ -189,6 +189,7 @@ def all_scenarios(
     few = _repeated(vectors, 3 * full // interval).head(stalled_vectors(latency, interval))
     scenarios = [full_speed(_repeated(vectors, 2), seed=seed, **timing)]
     for name, offered, taken, patient in STALLS:
+        # A stream of its own for each scenario, whatever others there are.
         random = Random(f"{seed} {name}")
         driver = Driver(few.inputs, few.in_width, random_gate(random, offered), random)
         sink = Sink(random_gate(random, taken), patient=patient) if ready else Sink(always)
