@@ -42,6 +42,7 @@ def digit_luts(words: Sequence[Word], bound: int, tech: Technology) -> int | Non
     if steps is None:
         return None
     last = _inputs(words, steps[-1].start, steps[-1].bits) + _bits(steps[-1].before)
+    # The last digit may take two LUTs and the multiplexer behind them.
     ends = 1 if last <= tech.lut_inputs else 2
     return sum(_bits(step.after) for step in steps[:-1]) + ends
 

@@ -62,6 +62,7 @@ class _LevelTables:
         for code, members in groups.items():
             shares = [weight * self.bits[old] for old, weight in members]
             table = np.sum(shares, axis=0)
+            # The least entry moves into the constant: tables begin at 0 and need no sign.
             constant += int(table.min())
             source = self.program.ops[code]
             index = self._level_of(build, code)

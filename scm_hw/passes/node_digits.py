@@ -95,6 +95,7 @@ def _pays(node: _Node, tech: Technology) -> bool:
     words = node.words
     if len(words) == 3:
         # Any two of them, here the first.
+        # It is only weighed, so it needs a width and no reference.
         joined = Word(-1, max(word.width for word in words[:2]) + 1, 1)
         words = (joined, words[2])
     luts = digit_luts(words, node.bound, tech)

@@ -172,6 +172,7 @@ def _added(
     for number, group in enumerate(groups):
         columns.append(len(plan.bits) + len(plan.adders))
         mine = signs[:, group]
+        # Only nodes that still add all bits of the group can use its adder.
         rows = np.flatnonzero(np.all(mine != 0, axis=1))
         for row in rows.tolist():
             plan.used[nodes[row][0]].append((len(plan.adders), mine[row]))

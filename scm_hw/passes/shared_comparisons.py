@@ -72,6 +72,7 @@ def _groups(program: Program, top: int, inputs: int) -> dict[Ref, _Group]:
     for ref, op in program:
         if isinstance(op, AtLeast) and isinstance(program.ops[op.value], Input):
             place = known[op.value].width - top
+            # Bits below the lowest one that is set in the bound have no part in the comparison.
             end = (op.bound & -op.bound).bit_length() - 1
             # One LUT does, or the bits below are too many for another one.
             if 1 < place - end <= inputs and known[op.value].low >= 0:

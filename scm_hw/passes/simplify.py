@@ -56,6 +56,7 @@ def _at_least(build: Rewriter, value: Ref, bound: int, name: str) -> Ref:
     # One bit, repeated, is that bit.
     if isinstance(source, Concat) and set(source.operands) == {source.operands[0]}:
         repeated = source.operands[0]
+        # The value is 0 or all ones, so any bound in between asks for the bit.
         if set(source.widths) == {1} and 0 < bound < 1 << len(source.widths):
             return _at_least(build, repeated, 1, name)
     # Constant low bits go into the bound, and the comparison is as narrow as the high part.
