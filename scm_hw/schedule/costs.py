@@ -275,6 +275,7 @@ class _Counter:
 def comparison_luts(width: int, tech: Technology) -> int:
     """A comparison with a constant: a chain of LUTs, each with the one before, or a carry chain."""
     if tech.absorbed_inputs:
+        # A LUT6 takes five bits, and the outcome of those below.
         whole = max(1, -(-(width - 1) // (tech.lut_inputs - 1)))
         return round(whole * tech.luts_per_compared_bit) if whole > 1 else 1
     if width <= tech.lut_inputs:

@@ -98,6 +98,7 @@ class _Search:
     def best(self, *, block_tables: bool) -> Layout:
         start = Choices(TECHNOLOGIES[self.grade], block_tables=block_tables)
         forms = [start]
+        # Where the pass changes nothing, a second set of equal layouts is saved.
         if self.share and self._has_something_to_share(start):
             forms.append(replace(start, share_bits=True))
         found = [layout for form in forms for layout in self._forms(form)]

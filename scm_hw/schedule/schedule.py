@@ -110,6 +110,7 @@ def _as_soon_as_possible(
     cycle: list[int] = []
     ready: list[float] = []
     for ref, op in program:
+        # Operands stand before their readers, so each operation is placed once and for all.
         at, start = _latest(operands(op), cycle, ready, register)
         behind = ref in in_block and _follows_product(program, ref, cycle, at)
         # An addition in the DSP block of its product takes no carry chain of its own.
