@@ -39,6 +39,7 @@ def parse_fold(text: str, layers: int) -> tuple[Fold, ...]:
 
 
 def _one(part: str, text: str) -> Fold:
+    # ASCII, since digits of other scripts match `\d` as well.
     match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", part, re.ASCII)
     if match is None or int(match[1]) * int(match[2]) > MAX_LANES:
         raise OptionError(

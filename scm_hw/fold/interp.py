@@ -101,9 +101,11 @@ def _hidden(plan: FoldPlan, inputs: Integers) -> tuple[Bits, ...]:
         engine, step, group = places[number]
         words = slice(step, step + layer.steps)
         sums = _sums(layer, signs[engine.number][words], engine.masked, below)
+        # As wide as the accumulator: sums that outgrow it give other bits here too.
         held = _wrapped(sums, engine.sum_bits, False)
         bounds = thresholds[engine.number][group : group + layer.groups].reshape(-1)
         found.append(held >= bounds)
+        # Groups are filled up, and bits beyond the last node are not read.
         below = found[-1][:, : layer.layer.nodes].astype(np.int64)
     return tuple(found)
 

@@ -92,6 +92,7 @@ class FoldPlan:
 
     @cached_property
     def latency(self) -> int:
+        # One edge takes the sample.
         return 1 + sum(phase.cycles for phase in self.phases)
 
     @property
