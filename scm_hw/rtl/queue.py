@@ -123,6 +123,7 @@ class Queued(Component):
             queue.out_ready.eq(self.out_ready),
             self.out_data.eq(queue.out_data),
         ]
+        # The queue has room for every result, so the core never has to wait.
         if "out_ready" in core.signature.members:
             m.d.comb += core.out_ready.eq(1)
         return m

@@ -94,6 +94,7 @@ class _History:
         # Not reset: the first sample after a reset begins a record, which sets it.
         self.age = Signal(range(depth + 1), reset_less=True)
         self.full = Signal()
+        # The last field is the bit that begins a record.
         widths = [*parent.in_widths[:-1]]
         starts = accumulate(widths, initial=0)
         self.samples: list[Value] = [

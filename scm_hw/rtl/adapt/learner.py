@@ -103,6 +103,7 @@ class Learner:
     def _since(self, restart: Value) -> tuple[Value, Value]:
         """Samples since the last restart, as far as it matters, and whether this one restarts."""
         m, own = self.m, self.own
+        # Larger counts than these make no difference.
         top = max(LAG, own.most_age, own.cleared_in)
         count = Signal(range(top + 1), name="since")
         now = Signal.like(count, name="since_now")

@@ -15,6 +15,7 @@ _MEMORY = "\\MEMID"
 def rename(modules: Sequence[RtlModule]) -> None:
     """Modules, wires, instances and memories; those without a name get one of what they lead to."""
     types = _unique({module.name: module.name for module in modules})
+    # All names are chosen before any is changed, since instances refer to other modules' ports.
     wires = {module.name: _unique(_wished(module)) for module in modules}
     for module in modules:
         own = wires[module.name]

@@ -219,6 +219,7 @@ class _Machine:
         counted = self._held("count_4", _count(agreeing, lanes))
         how = self._held("how_4", how)
         shifted: Value = clipped
+        # In stages, since Verilator's lint doesn't accept one shift by a variable here.
         for stage, chosen in enumerate(how[1:6]):
             # Less is moved out at the top than there are zeros.
             moved = Cat(Const(0, 1 << stage), shifted)[: bits + 1]
