@@ -90,6 +90,7 @@ class _Assembler:
         self.known = ranges(self.program)
         self.coefficients = self._coefficients()
         self._find_functions()
+        # Last, since the functions decide which nodes count stored bits.
         self.wanted = self._wanted()
 
     def all(self) -> Image:

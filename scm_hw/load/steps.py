@@ -140,6 +140,7 @@ class _Machine:
             return
         self.sum = self.sum + (self._count(step) if step.kind == Kind.CHUNK else self._code(step))
         if step.end:
+            # As the register of the core holds it.
             bit = (_signed(self.sum, self.capacity.sum_bits) >= step.threshold).astype(np.int64)
             self.sum = np.zeros_like(self.sum)
             self._use(step, bit)

@@ -78,6 +78,7 @@ def framed(
         raise OptionError(
             f"bank must be in [0, {plan.models - 1}], not {bank}; build the core with more --banks"
         )
+    # The highest byte of the length is the number of the model.
     parts = [plan.digest, LENGTH.pack(plan.payload_bytes | bank << LENGTH_BITS), *_counted(seal)]
     for words, (count, size) in zip(sections, plan.sections, strict=True):
         assert len(words) == count
