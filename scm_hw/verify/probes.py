@@ -33,6 +33,7 @@ def expected_probes(design: Design, row: NDArray[np.int64]) -> list[Probe]:
     assert design.verilog
     program = design.program
     probes = [probe for probe in design.core.probes if isinstance(probe, OpProbe)]
+    # In the order of time, so that the first that differs is the cause.
     wanted = sorted(probes, key=lambda probe: (probe.cycle, probe.ref))
     values = trace(program, row[None, :], {probe.ref for probe in wanted})
     known = ranges(program)

@@ -87,6 +87,7 @@ class _Table:
         if model.mechanism.kind == "external":
             self.external = [f"P0_{target}" for target in model.targets]
         check_known(source, [*self.signals, *self.external, *self.wanted])
+        # A signal of that name is a signal, and no mark of a record.
         has_first = FIRST in source.names and FIRST not in self.signals
         self.first = [FIRST] if model.memory is not None and has_first else []
         texts = categories_of(model.columns)
