@@ -14,6 +14,7 @@ def build_script(toolchain: Toolchain) -> str:
     for step in toolchain.steps:
         yowasp = step.tool in PACKAGES and PACKAGES[step.tool][1].startswith("yowasp_")
         tool = f"yowasp-{step.tool}" if yowasp else step.tool
+        # A variable has to be expanded, and yet stay one word.
         words = [f'"{w}"' if w[:1] == "$" else shlex.quote(w) for w in step.arguments]
         lines.append(" ".join([tool, *words, *([f"> {step.output}"] if step.output else [])]))
     return "\n".join(lines) + "\n"

@@ -58,4 +58,5 @@ def ports_of(module: str, verilog: str) -> list[Port]:
     text = re.search(rf"^module {module}\(.*?^endmodule", verilog, re.M | re.S)
     assert text is not None
     found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", text[0], re.M)
+    # A port of one bit has no range.
     return [Port(name, side.removesuffix("put"), int(high or 0) + 1) for side, high, name in found]

@@ -229,6 +229,7 @@ class _Writer:
 
     def _name(self, ref: Ref) -> str:
         name = _plain(self.program.ops[ref].name)[:32].strip("_") or "value"
+        # The text is for readers; the number keeps names apart.
         return f"{name if name[0].isalpha() else 'n' + name}_{ref}"
 
 
