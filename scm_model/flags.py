@@ -76,6 +76,7 @@ def flag_names(model: Model) -> tuple[str, ...]:
     taken = {*model.targets, *model.features, *model.signals}
     found = []
     for name in flag_kinds(model):
+        # A feature or target may be called `unsure` already.
         while name in taken:
             name += "_"
         found.append(name)
@@ -110,6 +111,7 @@ def margins(outputs: Floats) -> Floats:
     """By how much the first class leads the second, of outputs (n, classes) or (n, 1)."""
     if outputs.shape[1] == 1:
         return np.abs(outputs[:, 0])
+    # Only the two largest have to be in their places.
     leading = np.partition(outputs, -2, axis=1)
     return np.asarray(leading[:, -1] - leading[:, -2])
 

@@ -81,5 +81,6 @@ def of_points(model: Model) -> Model:
 def covered(outputs: NDArray[Any], targets: NDArray[Any]) -> Covered:
     """Of outputs (n, 3 k) and targets (n, k or 3 k) in the same units; a bound itself is inside."""
     k = outputs.shape[1] // 3
+    # Behind the predictions bounds alternate: lower, upper, lower, upper.
     low, high, y = outputs[:, k::2], outputs[:, k + 1 :: 2], targets[:, :k]
     return Covered(((low <= y) & (y <= high)).mean(axis=0), (high - low).mean(axis=0))

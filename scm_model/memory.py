@@ -148,6 +148,7 @@ class Memory:
             # before.
             now = begin[length > k] + k
             for column, output, lag in fed_back:
+                # Further back the record had not begun, and the rest is in its place already.
                 if lag <= k:
                     rows[now, column] = found[now - lag, output]
             if known is not None and k < depth:

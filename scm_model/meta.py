@@ -76,6 +76,7 @@ class Meta:
                 "this is not a model file of scm_train"
             )
         version = self.json.get("version")
+        # Not isinstance: True is an int too, and would be version 1.
         if type(version) is not int or version < 1:
             raise ModelFileError(
                 f"meta 'version' must be from 1 to {VERSION}, not {version!r}; the file is damaged "
@@ -132,6 +133,7 @@ class Meta:
         if self.task != "classification":
             return None
         value = self.json.get("classes")
+        # Version 1 knows one output per class alone.
         wanted = 2 if outputs == 1 and self.version >= 2 else outputs
         good = isinstance(value, list) and len(value) == wanted and wanted >= 2
         if not good or any(not isinstance(c, str | int | float | bool) for c in value or ()):

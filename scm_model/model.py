@@ -113,6 +113,7 @@ class Model:
     flags: Flags | None = None
 
     def __post_init__(self) -> None:
+        # The one change to a frozen model: its mechanism finds its columns by the model's names.
         if isinstance(self.mechanism, ExternalModel):
             object.__setattr__(self, "mechanism", self.mechanism.named(self.features))
 

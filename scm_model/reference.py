@@ -103,6 +103,7 @@ def input_codes(model: Model, X: ArrayLike) -> NDArray[np.int64]:
         if column.is_category:
             found[:, place] = values
         else:
+            # The greatest code is kept for missing values.
             missing, top = np.isnan(values), model.input_codes[place].high
             number = 0 if feature is None else features[:, feature]
             found[:, place] = np.where(missing, top, number)

@@ -87,6 +87,7 @@ def _ranges(model: Model) -> dict[str, NDArray[Any]]:
         return arrays_of(model, RANGES) | {FEATURE_SOURCES.name: sources}
     if memory is None:
         return arrays_of(model, RANGES)
+    # All taps of a signal have its range, so that any of them will do.
     place = {tap.source: column for column, tap in enumerate(memory.taps)}
     columns = [place[source] for source in range(len(memory.signals))]
     seen = replace(model, input_min=model.input_min[columns], input_max=model.input_max[columns])
