@@ -66,6 +66,7 @@ def _search_batch(
     for index, outcome in pool.run(try_point, task, missing, until):
         journal.add_point(index, missing.pop(index)[0], outcome)
         log("searching", len(journal.points), limits.points)
+    # What is missing now has been cut off by the time limit.
     return bool(batch) and not missing
 
 
@@ -111,5 +112,6 @@ def synthesise_front(
             journal.add_synthesis(number, outcome)
             done += 1
             log("synthesising the front", done, total)
+        # The time is up before all jobs could begin.
         if done < total:
             return

@@ -215,6 +215,7 @@ FROM_TABLE = {"rows": "numbers of rows", "rows_sha256": "rows", "data": "name or
 
 
 def _check_header(found: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    # As a file has it, which knows no tuples.
     wanted = json.loads(json.dumps(wanted))
     # What a flag says goes before what follows from it: another seed makes other rows.
     for key in sorted(wanted, key=lambda key: key not in FLAGS):

@@ -66,6 +66,7 @@ def _written(
     """Put a point's model into the folder, with the test rows in it, and say what it is."""
     record = journal.points[number]
     name = f"p{number:04d}"
+    # The function is in no file, and P0 of the test rows comes from it.
     outside = test.mechanism if record.point.mechanism == "external" else None
     machine = model_file.load(journal.model_path(number), outside)
     if machine.classes is None:
