@@ -55,6 +55,7 @@ def training_rows(
         x, y = validate_data(estimator, X, y, dtype=_FLOATS, ensure_min_samples=2, **how)
         return TrainingRows(x, y)
     check_consistent_length(X, y)
+    # The targets alone: inputs may have labels and gaps, which scikit-learn would refuse.
     _, y = check_X_y(np.zeros((len(X), 1)), y, ensure_min_samples=2, **how)
     named = column_names(X)
     width = X.shape[1] if hasattr(X, "shape") else np.asarray(X).shape[1]

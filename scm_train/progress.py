@@ -50,6 +50,7 @@ def progress_bar(
 
         def report(nodes: int, layer: int, train: float, validation: float) -> None:
             errors = f"RMSE {train:.6f}"
+            # NaN without validation rows.
             if validation == validation:
                 errors += f", validation {validation:.6f}"
             progress.update(task, completed=nodes, layer=layer, errors=errors)

@@ -68,6 +68,7 @@ class RemoteRows:
         self._activations.pop()
 
     def gap(self, node: Candidates, activation: str) -> Gap:
+        # A scale does not move a threshold.
         return joined(self.cluster.ask("gap", Node(node, 1.0, activation)))
 
     def outputs_of(self, found: Configuration, activation: str) -> tuple[Node, None]:

@@ -85,6 +85,7 @@ def fit(
         if settings.linear:
             linear = _linear_part(rows, settings.alpha)
         history.selected_inputs = linear.selected
+    # The linear part first: nodes are fitted to what it leaves, Y - (X p* + u*) in the paper.
     growth = _Growth(rows, linear, settings, search, history, report)
     for number in range(len(settings.activations)):
         if growth.finished or not growth.add_layer(number):

@@ -71,6 +71,7 @@ class Classifier(ClassifierMixin, Learner):
         count = len(self.classes_)
         task = TrainingTask(
             x=X,
+            # Indicators are in [0, 1] as they are, and the range below leaves them so.
             y=_indicators(indices, count),
             target_min=np.zeros(count),
             target_max=np.ones(count),

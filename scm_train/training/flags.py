@@ -93,6 +93,8 @@ def _split(rows: int, share: float, random: np.random.RandomState) -> tuple[Whol
             f"rows must be at least {ceil(fewest / SHARE)} for a share of {share:g}, not {rows}; "
             "gather more, or raise the share"
         )
+    # A random choice: rows held back are exchangeable with those to come, which is all that the
+    # guarantee needs.
     order = random.permutation(rows)
     return np.sort(order[held:]), np.sort(order[:held])
 

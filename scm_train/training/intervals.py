@@ -158,6 +158,8 @@ def _split(
             f"rows must be at least {ceil(fewest / CALIBRATION_SHARE)} for interval={level:g}, "
             f"not {rows}; gather more, or lower the level"
         )
+    # A random choice: rows held back are exchangeable with those to come, which is all that the
+    # guarantee needs.
     order = random.permutation(rows)
     held = shaping + calibrating
     return np.sort(order[held:]), np.sort(order[:shaping]), np.sort(order[shaping:held])
