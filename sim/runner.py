@@ -143,6 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = arguments().parse_args(argv)
     options.workdir = options.workdir.resolve()
     options.workdir.mkdir(parents=True, exist_ok=True)
+    # Outcomes are appended; those of an earlier run must not count.
     (options.workdir / OUTCOMES).unlink(missing_ok=True)
     os.environ.update(simulators.require(options.simulator))
     results = build(options).test(
@@ -158,6 +159,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seed=options.seed,
     )
     _, failed = get_results(results)
+    # An exit status has 8 bits, of which 256 failures would leave 0.
     return min(failed, 1)
 
 

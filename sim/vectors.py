@@ -29,6 +29,7 @@ class Vectors:
     records: bool = False
 
     def __post_init__(self) -> None:
+        # Words may be wider than any of NumPy's integers.
         object.__setattr__(self, "inputs", tuple(int(word) for word in self.inputs))
         object.__setattr__(self, "outputs", tuple(int(word) for word in self.outputs))
         if len(self.inputs) != len(self.outputs):
