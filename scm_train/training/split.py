@@ -40,7 +40,7 @@ def split_rows(
             f"validation_fraction must leave at least {FEWEST_TRAINING_ROWS} of the {rows} rows to "
             f"train on, not {rows - held} as with {fraction!r}; lower it, or pass eval_set to fit"
         )
-    # Validation rows are taken from those that nodes are searched on: `rows` is their number by now.
+    # Validation rows are some of those that nodes are searched on: `rows` is their number now.
     mask = _random_rows(rows, held, rng)
     kept, back = np.flatnonzero(~mask), np.flatnonzero(mask)
     return (kept, back, others) if searched is None else (searched[kept], searched[back], others)
