@@ -280,6 +280,8 @@ class _Datapath:
 
     def _module(self, op: Op) -> Module:
         """Where an operation stands. Simulators and readers do better with many small modules."""
+        # Icarus searches all signals of a module for every register: a large core in one module
+        # takes hours.
         part = self._part(op)
         if not part:
             return self.m

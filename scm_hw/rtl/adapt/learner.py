@@ -23,6 +23,7 @@ from scm_hw.rtl.core import register
 from scm_hw.rtl.ports import fields
 from scm_model.adaptation import MEAN_BITS, UPDATE_DELAY
 
+# The delay is counted in samples and not in cycles, so that stalls don't change what is learned.
 LAG = UPDATE_DELAY - 1
 
 

@@ -92,6 +92,7 @@ def _index_table(cell: Cell) -> None:
     table, index = constant(cell.ports["\\A"]), cell.ports["\\B"]
     if table is None or cell.number("\\B_SIGNED") or cell.number("\\A_SIGNED"):
         return
+    # The index counts entries and is shifted by their width (`rtl.values`): its low bits are zeros.
     step = index[-1]
     low = len(step) - len(step.rstrip("0")) if isinstance(step, str) else 0
     reach = (1 << width_of(index)) - (1 << low)

@@ -189,6 +189,8 @@ class Loader(Component):
                 with m.If(self.count == self._last("size")):
                     m.d.sync += [
                         self.count.eq(0),
+                        # Written before CRC or hash are known, so that a refused upload still costs
+                        # the spare model.
                         self.write.eq(1),
                         self.table.eq(table),
                         self.address.eq(address),
