@@ -61,11 +61,16 @@ class Cells:
 # Half of C V^2 of 5 to 25 pF at 3.3 V.
 _PIN: Span = (27e-12, 136e-12)
 
+# Those of the 7 series hold the reports of Vivado that docs/hardware.md lists; the others are
+# assumed.
 _STATIC = {
     "xc7": Static(0.05, 0.75e-6, (0.7, 1.4)),
     "ecp5": Static(0.05, 2e-6, (0.7, 1.8)),
     "ice40": Static(0.0002, 0.1e-6, (0.5, 4.0)),
 }
+# Toggles are assumed: half of C V^2 of 0.2 to 1 pF, and up to three transitions for each that is
+# recorded, since the record has no glitches. Register clocks and block RAMs of the 7 series hold
+# the reports; multipliers, clock managers and other families are assumed.
 _ENERGIES = {
     "xc7": Energies(
         toggle=(0.1e-12, 1.5e-12),
