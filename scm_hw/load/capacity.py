@@ -70,6 +70,7 @@ def parse_room(text: str) -> Room:
     found: dict[str, int] = {}
     for part in text.split(","):
         match = _PART.fullmatch(part.strip().lower())
+        # A single one may be written without its s, as in "1 layer".
         name = (
             ""
             if match is None

@@ -147,6 +147,7 @@ def _layers(build: Builder, model: Model, inputs: tuple[Ref, ...]) -> tuple[Lowe
             for node, threshold in enumerate(thresholds)
         )
         found.append(LoweredLayer(inputs, weights, thresholds, nodes))
+        # The mask of a later layer has a column for each node of the one below.
         inputs, columns = nodes, np.arange(layer.nodes)
     return tuple(found)
 
@@ -161,6 +162,7 @@ def _thresholds(
     """
     scale, offset, unit = _carried(model, number)
     strict = layer.activation == "sign"
+    # The unit is a power of two, so that this product of floats is exact.
     bounds = [_least_integer(-bias * unit, strict=strict) for bias in layer.biases.tolist()]
     offsets = (offset * weights.sum(axis=1, dtype=np.int64)).tolist()
     # Rounded up: the negative of a negative rounded down.

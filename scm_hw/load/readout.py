@@ -140,6 +140,7 @@ def loadable(
         for number, bits in enumerate(groups)
     )
     known = ranges(program)
+    # Behind the hidden bits come the fixed parts, of those outputs that have one.
     rest = iter(known[ref] for ref in program.outputs[len(hidden) :])
     if models > 1:
         program = with_bank(program, models)
@@ -261,6 +262,7 @@ def _widths(contents: Contents, constants: Sequence[int], shift: int) -> tuple[i
 
 def _width(tables: Contents) -> int:
     """Bits of two's complement for all entries."""
+    # -1 among them keeps a place for the sign.
     entries = [entry for table in tables for entry in table]
     return Range(min(*entries, -1), max(entries)).width
 
@@ -314,6 +316,7 @@ def _without_readout(
 
 def _digest(model: Model, fixed: FixedPoint, program: Program, plan: ReadoutPlan) -> bytes:
     """The hash of hidden layers and formats: where it is equal, a readout means the same."""
+    # Ranges too: in others the same integers would stand for other values.
     low, high = model.signal_ranges
     facts: dict[str, object] = {
         "program": as_json(program),

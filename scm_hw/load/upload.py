@@ -53,6 +53,7 @@ class LoadStatus(IntFlag):
     """Its counter isn't above that of the upload before."""
 
 
+# Pairs of bits first, since each bit by itself is another reason.
 REFUSALS = {
     LoadStatus.KEY: "was made with another key",
     LoadStatus.REPLAY: "is not later than the one before",
