@@ -104,6 +104,7 @@ def choose_shape(
         fixed = whole if least >= whole.product_bits else cut(model, whole, least)
     passes = Passes(_lowered(model, fixed).program, rows=_evaluation_codes(model, fixed))
     layout = _unrolled(passes, board, options)
+    # Close to the limit, the count of a synthesis decides instead of the estimate.
     measured = measure(layout)
     leaves_room = within(layout.cost if measured is None else measured, board.room)
     # A fold takes many cycles for each sample, so only what has no room unrolled is folded.
