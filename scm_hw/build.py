@@ -168,17 +168,14 @@ def build(
     """All that `python -m scm_hw build` does; an earlier build stays until this one is good."""
     path, how, options = Path(path), build_options or BuildOptions(), options or Options()
     check_reached(board, options.interface, options.tdata)
-    # Early, since compiling and simulating take minutes.
-    tools = _needed_tools(how, board, options)
+    tools = _needed_tools(how, board, options)  # early: what follows takes minutes
     for left_out in tools.left_out:
         log(f"leaving out {left_out}")
     model = read_model(path)
     name = build_name(path, model, how.name)
     target = how.out if how.out is not None else DEFAULT_OUT / name
-    # Beside the folder itself, also where the target is a link to it.
-    failure = Path(f"{os.path.realpath(target)}.failed")
+    failure = Path(f"{os.path.realpath(target)}.failed")  # beside the folder, not a link to it
     inputs = (path, how.data, how.bench)
-    # Refused before any work is done, not after it.
     check_output(target, BUILD, inputs=inputs, force=how.force)
     check_output(failure, FAILED, inputs=inputs, force=how.force)
     own = read_table(model, how.data, how.table) if how.data else None
@@ -194,8 +191,7 @@ def build(
     without = without_block_tables(design)
     for what in without:
         log(f"leaving out {what}")
-    # Before the simulations, which would be wasted on a core without room.
-    fits(design.needs, board.room, USABLE_SHARE)
+    fits(design.needs, board.room, USABLE_SHARE)  # or the simulations would be wasted
     samples = own or design.model.evaluation
     rows = check_rows(design, samples)
     with (
@@ -218,7 +214,6 @@ def build(
         if routed is not None:
             _write_bitstream(folder, design, routed)
         write_files(folder, _report_files(report, design, rows))
-    # What an earlier build failed on is settled.
     clear_failure(failure)
     return Build(target, report, design)
 
@@ -267,15 +262,13 @@ def _checked(
         _synthesis(design, how, files, netlist) as (synthesis, implementation),
     ):
         began = time.monotonic()
-        # In the foreground: the first simulator that differs ends the build, and synthesis with it.
         simulations = check_core(design, rows, tools.simulators, workdir, failure, log)
         if tools.simulators:
             check_files(places.folder, design, workdir, log, tools)
             check_interface(places.folder, design, rows, tools, workdir, log)
         log("synthesising with Yosys")
         whole = expected_seconds(design.estimate.lut + design.estimate.ff)
-        # Synthesis has run beside the simulations; only what is left of its time is waited for.
-        with expecting(whole - (time.monotonic() - began)):
+        with expecting(whole - (time.monotonic() - began)):  # it ran beside the simulations
             resources = synthesis()
         if _wants_bitstream(design, how):
             log("placing and routing")
@@ -352,8 +345,7 @@ def _synthesis(
         core.result()
         return implement(design.toolchain, files, design.board.clock_mhz)
 
-    # One worker: place and route follows the core's synthesis instead of running beside it.
-    with ThreadPoolExecutor(max_workers=1) as pool:
+    with ThreadPoolExecutor(max_workers=1) as pool:  # one after the other
         core = pool.submit(synthesised)
         whole = pool.submit(implemented)
         try:

@@ -135,7 +135,6 @@ class Design:
             return ReloadCore(self.program, self.schedule, *parts, self.options.load_key)
         if isinstance(self.schedule, ProcessorPlan):
             return ProcessorCore(self.schedule, self.options.load_key)
-        # A folded core registers its inputs, so its history needs no register before it.
         folded = isinstance(self.schedule, FoldPlan)
         core = FoldedCore(self.schedule) if folded else ScmCore(self.program, self.schedule)
         if self.records is None:
@@ -226,7 +225,6 @@ class Design:
     def max_clock_mhz_of(self, part: str) -> float:
         """The fastest clock of core and surroundings by the delay model."""
         around = self.around(part)
-        # Its delays are those of scale 1.
         own = fastest_clock_mhz(around.longest_ns() * around.tech.scale, around.tech)
         return min(own, self.max_clock_mhz)
 
@@ -240,7 +238,6 @@ class Design:
     @property
     def needs(self) -> Needs:
         """What the core takes, as well as it is known without another synthesis."""
-        # What was measured is the unrolled core, also where it then turned out too large.
         return self.estimate if self.fold is not None or self.measured is None else self.measured
 
     @cached_property
@@ -372,7 +369,6 @@ def compile_model(
             f"banks must be 1 for an external mechanism, whose words are the last inputs, not "
             f"{options.banks}; leave --banks out"
         )
-    # The history of a machine with memory is around the core: what is compiled sees rows of taps.
     machine = model if model.memory is None else model.static
     check_supported(machine)
     formats = formats_of(model, options.input_format)
