@@ -273,7 +273,9 @@ class BitReadout:
     def add(self, h: Floats, shadow_h: Floats | None = None) -> None:
         """Add a node by its outputs (rows,), and on the shadow's rows if there is one."""
         fires = h > 0
-        node = BitNodes.of(packed.pack(fires[None]), "sign" if h.min() < 0 else "step", len(h))
+        # A sign node may fire on all rows, and show only on the shadow's that it is one.
+        signed = h.min() < 0 or (shadow_h is not None and shadow_h.min() < 0)
+        node = BitNodes.of(packed.pack(fires[None]), "sign" if signed else "step", len(h))
         k = self._count
         r = self.projections(node)[0]
         square = float(node.square_norms[0])

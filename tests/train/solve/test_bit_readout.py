@@ -47,6 +47,18 @@ def test_is_the_readout_by_gram_schmidt(nodes: int) -> None:
     same(ours, theirs)
 
 
+def test_a_sign_node_that_fires_on_all_rows_is_one_on_the_others() -> None:
+    h, targets, held_h, held = problem(5)
+    h[0] = 1.0
+    ours = BitReadout(targets, SERIAL, Residual(held, SERIAL))
+    theirs = Readout(targets, SERIAL, Shadow(held, SERIAL))
+    for own, held_own in zip(h, held_h, strict=True):
+        ours.add(own, held_own)
+        theirs.add(own, held_own)
+    assert held_h[0].min() == -1
+    same(ours, theirs)
+
+
 def test_knows_products_with_what_it_never_writes_down() -> None:
     ours, theirs = readouts(300)
     bits = np.random.default_rng(1).random((5, 1500)) < 0.5
