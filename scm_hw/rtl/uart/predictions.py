@@ -27,6 +27,7 @@ def add_predictions(exchange: Exchange) -> None:
     _count(exchange)
     _compute(exchange)
     m = exchange.m
+    # The tag comes first, so that a host recognises results of another design.
     with m.State("TAG"), m.If(exchange.send_word(Const(exchange.hello.tag, 32), TAG.size)):
         m.d.sync += exchange.worst.eq(0)
         m.next = "SAMPLE"

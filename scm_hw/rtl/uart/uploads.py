@@ -30,6 +30,8 @@ def add_uploads(exchange: Exchange) -> None:
         with m.If(exchange.place == PLACE.size - 1):
             m.next = "LOAD BEGIN"
     with m.State("LOAD BEGIN"):
+        # A part is sent again when its reply is lost. It has another place than what was taken
+        # then, and must not be loaded twice.
         m.d.sync += follows.eq((place == taken) & (taken != 0))
         with m.If((place == 0) & (exchange.length != 0)):
             m.d.comb += core.load_start.eq(1)
