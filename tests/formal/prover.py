@@ -18,6 +18,7 @@ JOB = """\
 [options]
 mode {mode}
 depth {depth}
+multiclock {clocks}
 
 [engines]
 smtbmc z3
@@ -32,18 +33,33 @@ prep -top {top}
 
 
 def proves(
-    folder: Path, sources: Mapping[str, str], top: str, depth: int, *, mode: str = "bmc"
+    folder: Path,
+    sources: Mapping[str, str],
+    top: str,
+    depth: int,
+    *,
+    mode: str = "bmc",
+    clocks: bool = False,
 ) -> bool:
     """Whether every assertion in `top` holds in each of the first `depth` cycles, for all inputs.
 
-    With the mode "prove" in all cycles there are, by induction over `depth` of them.
+    With the mode "prove" in all cycles there are, by induction over `depth` of them; with
+    the mode "cover", whether every cover statement is reached within `depth` cycles.
+    With `clocks`, a cycle is a step in which each clock of `top` may change or not.
     False where there is a counterexample; anything else that goes wrong is an AssertionError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in sources.items():
         (folder / name).write_text(text)
     reads = "\n".join(f"read -formal {name}" for name in sources)
-    job = JOB.format(mode=mode, depth=depth, reads=reads, top=top, files="\n".join(sources))
+    job = JOB.format(
+        mode=mode,
+        depth=depth,
+        clocks="on" if clocks else "off",
+        reads=reads,
+        top=top,
+        files="\n".join(sources),
+    )
     (folder / "job.sby").write_text(job)
     # SymbiYosys runs Yosys by itself, and it must have been compiled.
     yowasp.command("yosys")
