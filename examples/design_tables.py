@@ -103,6 +103,7 @@ def processor_seconds() -> float:
 
 def row(case: Case, found: dict[str, Any], seconds: Iterable[float]) -> list[str]:
     built, report = found["built"], found["report"]
+    cycles = built["latency_cycles"]
     about = report["model"]["data"]
     checks = report["bit_exact"].values()
     vectors = max((one["vectors"] for one in checks), default=0)
@@ -115,7 +116,7 @@ def row(case: Case, found: dict[str, Any], seconds: Iterable[float]) -> list[str
         f"{built['lut']:,}",
         f"{built['ff']:,}",
         f"{built['dsp']:,}",
-        f"{built['latency_cycles']} cycles, {built['latency_ns']:g} ns",
+        f"{cycles} cycle{'s' if cycles > 1 else ''}, {built['latency_ns']:g} ns",
         f"{vectors:,} vectors, {wrong} mismatches",
         *(f"{one:.0f} s" for one in seconds),
     ]
