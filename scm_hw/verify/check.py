@@ -219,7 +219,7 @@ def check_core(
     too_large = _too_large_for_amaranth(design)
     for simulator in simulators:
         if simulator == "amaranth" and too_large is not None and len(simulators) > 1:
-            log(f"leaving out amaranth, which is slow on so many {too_large}")
+            log(f"leaving out amaranth: its simulator is too slow for that many {too_large}")
             continue
         log(f"simulating in {simulator}{_shortened(design, rows, simulator)}")
         folder = workdir / simulator

@@ -87,7 +87,7 @@ class _Sequences(BaseEstimator):
             missing = [name for name in self.signal_names_ if name not in asked]
             if missing:
                 raise ParameterError(
-                    f"lags must be told for {missing[0]!r} as well; leave the column out of the "
+                    f"lags must be given for {missing[0]!r} as well; leave the column out of the "
                     "rows, or give it lag 0"
                 )
         taps = [

@@ -225,7 +225,7 @@ def test_a_large_core_is_interpreted_less_and_says_so(
     told: list[str] = []
     check_core(design, rows, SIMULATORS, tmp_path / "all", tmp_path, told.append)
     assert told == [
-        "leaving out amaranth, which is slow on so many operations",
+        "leaving out amaranth: its simulator is too slow for that many operations",
         f"simulating in icarus (40 of {every} vectors, as the core is large)",
         "simulating in verilator",
     ]
@@ -244,7 +244,9 @@ def test_amaranth_is_left_out_for_many_lanes(
             folded, rows, ("amaranth", "icarus"), tmp_path / str(lanes), tmp_path, told.append
         )
         assert [result.simulator for result in results] == found
-        assert ("leaving out amaranth, which is slow on so many lanes" in told) == (lanes == 3)
+        assert ("leaving out amaranth: its simulator is too slow for that many lanes" in told) == (
+            lanes == 3
+        )
     # Alone it is not left out, or nothing would be proven.
     (only,) = check_core(folded, rows, ("amaranth",), tmp_path / "alone", tmp_path, silent)
     assert only.simulator == "amaranth"

@@ -165,7 +165,7 @@ def test_a_file_carries_records(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"lags": "x0:0"}, "lags must be told for 'x1' as well"),
+        ({"lags": "x0:0"}, "lags must be given for 'x1' as well"),
         ({"horizon": -1}, "horizon must be a whole number of rows, not -1"),
         ({"horizon": 200}, "records must be longer than the horizon of 200 rows, not 120"),
         ({"feedback": "z:1"}, "feedback must be of 'y' or \\*, not of 'z'"),

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scm_hw.common.columns import by_name, outside_range
 from scm_hw.errors import LinkError, OptionError
 from scm_hw.load.capacity import Capacity
-from scm_hw.rtl.uart.fields import Adapt, Feature, Output, Reload, Word, codes_of, words_of
-from scm_hw.rtl.uart.told import (
+from scm_hw.rtl.uart.description_fields import (
     adapt_of,
     checked,
     columns_of,
@@ -24,6 +23,7 @@ from scm_hw.rtl.uart.told import (
     reload_of,
     row_of,
 )
+from scm_hw.rtl.uart.fields import Adapt, Feature, Output, Reload, Word, codes_of, words_of
 from scm_model import Column
 from scm_model.column_entries import column_meta
 from scm_model.errors import DataError
